@@ -19,7 +19,7 @@ def main(folder: Path, trajectories: int = 100, steps: int = 300, iterations: in
     examples = players.collect(PICKUP, "oracle", settings)
     print(players.fine_tune(examples, SFTConfig(steps=steps), PolicySFTConfig(steps=steps // 5)))
     players.save(folder / "sft")
-    rl = RLConfig(batch=96, reward_scale=20.0, entropy=0.02, validate_every=10)
+    rl = RLConfig(batch=96, reward_scale=20.0, entropy=0.02, validate_every=max(1, iterations // 2))
     players.reinforce(Stage(PICKUP, iterations=iterations), rl)
     players.save(folder / "players")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import gymnasium
@@ -44,6 +45,12 @@ class Snapshot(NamedTuple):
     feedback: str
     state: tuple[Any, ...]
     why: Why | None = None
+
+
+@cache
+def _missing_hooks(cls: type[NatLangEnv]) -> tuple[str, ...]:
+    """Return the hooks that a class has not written: Gymnasium's metaclass knows nothing of abstract methods."""
+    return tuple(name for name in dir(NatLangEnv) if getattr(getattr(cls, name), "__isabstractmethod__", False))
 
 
 def without_margins(command: str, listed: Sequence[str]) -> str:
@@ -87,8 +94,10 @@ class NatLangEnv(gymnasium.Env[str, str]):
     _spec: EnvSpec | None = None
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Refuse an unknown argument by name; `gymnasium.make` would answer with a page."""
+        """Refuse an unknown argument by name, and a class without its hooks, which `gymnasium.make` would let pass."""
         check_arguments(cls, kwargs, MADE_WITH)
+        if missing := _missing_hooks(cls):
+            raise UsageError(f"{cls.__name__} has no {', '.join(missing)}: write these hooks, see NatLangEnv")
         return super().__new__(cls)
 
     def __init__(
@@ -299,9 +308,13 @@ class NatLangEnv(gymnasium.Env[str, str]):
 
         Raises:
             ResetNeeded: No episode has begun.
+            UsageError: The hook `_get_state` gave no tuple.
         """
         if self._task_id is None:
             raise ResetNeeded("snapshot() was called before the first reset: call reset()")
+        state = cast("Any", self._get_state())
+        if not isinstance(state, tuple | list):
+            raise UsageError(f"{type(self).__name__}._get_state gave {state!r:.100}: give a tuple of JSON values")
         return Snapshot(
             self.family,
             self._task_id,
@@ -310,7 +323,7 @@ class NatLangEnv(gymnasium.Env[str, str]):
             self._success,
             self._observation,
             self._feedback,
-            self._get_state(),
+            tuple(cast("Sequence[Any]", state)),
             self._why,
         )
 
@@ -347,9 +360,16 @@ class NatLangEnv(gymnasium.Env[str, str]):
         """Let `restore` set the counts of these wrappers too; `unwrap` calls it."""
         self._limits = tuple(limits) or self._limits
 
+    def _listed(self) -> tuple[str, ...]:
+        """Return the admissible commands, of which a hook may give a list, and never more than were promised."""
+        commands = tuple(self._admissible_commands())
+        if len(commands) > self.max_commands:
+            told = f"lists {len(commands)} commands, and its max_commands is {self.max_commands}"
+            raise UsageError(f"{type(self).__name__} {told}: make it with as many as there may be")
+        return commands
+
     def _info(self) -> dict[str, Any]:
-        commands = self._admissible_commands()
-        self.action_space.commands = commands
+        self.action_space.commands = commands = self._listed()
         info: dict[str, Any] = {
             "admissible_commands": commands,
             "success": self._success,

@@ -90,7 +90,7 @@ class EpisodesVectorEnv(NatLangVectorEnv):
 
     def _admissible_commands(self) -> NDArray[np.object_]:
         nothing = self._action_spaces[0].commands
-        return object_array([nothing if game._task_id is None else game._admissible_commands() for game in self.games])
+        return object_array([nothing if game._task_id is None else game._listed() for game in self.games])
 
     def _lend(self, index: int) -> NatLangEnv:
         return self.games[index]

@@ -32,6 +32,12 @@ def one_of(what: str, given: str, known: Iterable[str]) -> str:
     raise UsageError(f"unknown {what} {given!r}: choose one of {', '.join(close)}")
 
 
+def check_flag(name: str, given: Any) -> None:
+    """Raise `UsageError` unless a value is True or False: of other texts, `"no"` would be taken for True."""
+    if not isinstance(given, bool):
+        raise UsageError(f"{name} must be True or False, not {given!a}")
+
+
 def command_at(commands: Sequence[str], position: int, noops: int) -> str | None:
     """Return the listed command at a position; where none is listed, the empty one below `noops`, and None beyond."""
     if 0 <= position < len(commands):

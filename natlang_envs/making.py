@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, cast
 
 import gymnasium
+from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 
 from natlang_envs.env import NatLangEnv, unwrap
 from natlang_envs.errors import UsageError, one_of
@@ -24,11 +25,16 @@ def make_env(id: str, **kwargs: Any) -> NatLangEnv:
     Args:
         id: A registered id, or `module:id` for an environment of another package.
         **kwargs: For `gymnasium.make`.
+
+    Raises:
+        UsageError: There is no such environment, it does not take these arguments, or it is made with wrappers that
+            matter, such as Gymnasium's `max_episode_steps`: the environment alone would play on.
     """
     if ":" not in id and id not in gymnasium.registry:
         one_of("environment", id, [name for name in gymnasium.registry if name.startswith("NatLang/")])
     try:
-        return unwrap(make_pinned(id, **kwargs))
+        env: gymnasium.Env[Any, Any] = make_pinned(id, **kwargs)
+        inner = unwrap(env)
     except (ModuleNotFoundError, gymnasium.error.Error) as error:
         raise UsageError(f"{id} cannot be made: {error}") from None
     except TypeError as error:
@@ -36,3 +42,13 @@ def make_env(id: str, **kwargs: Any) -> NatLangEnv:
             raise
         given = ", ".join(kwargs)
         raise UsageError(f"{id} does not take all of these arguments: {given}; leave some out") from None
+    while isinstance(env, gymnasium.Wrapper):
+        name = type(cast("object", env)).__name__
+        if isinstance(env, TimeLimit):
+            steps = env._max_episode_steps  # pyright: ignore[reportPrivateUsage]
+            if steps < inner.horizon:
+                raise UsageError(f"max_episode_steps={steps} is a wrapper, which is left out here: set horizon={steps}")
+        elif not isinstance(env, OrderEnforcing | PassiveEnvChecker):
+            raise UsageError(f"{id} is made with {name}, which is left out here: make it without wrappers")
+        env = env.env
+    return inner

@@ -11,9 +11,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 from gymnasium.error import CustomSpaceError
-from gymnasium.spaces import Box, Text, flatten, flatten_space, unflatten  # pyright: ignore[reportUnknownVariableType]
+from gymnasium.spaces import Box, Space, Text, flatten, flatten_space, unflatten  # pyright: ignore[reportUnknownVariableType]
 from gymnasium.vector.utils import create_shared_memory  # pyright: ignore[reportUnknownVariableType]
 from numpy.typing import NDArray
+
+from natlang_envs.errors import UsageError
 
 # A sampled observation consists of these words: readable text beats noise.
 _SAMPLE_WORDS = ("a", "taxi", "waits", "at", "the", "corner", "of", "an", "open", "folder")
@@ -123,3 +125,15 @@ def _flatten(space: UnicodeText, x: str) -> NDArray[np.int32]:  # pyright: ignor
 def _unflatten(space: UnicodeText, x: NDArray[np.integer[Any]]) -> str:  # pyright: ignore[reportUnusedFunction]
     points: list[int] = x[x > 0].tolist()
     return "".join(chr(point - 1) for point in points)
+
+
+def check_texts(space: Space[Any], wrapper: str) -> None:
+    """Raise `UsageError` unless the observations that a wrapper is to read are texts."""
+    if not isinstance(space, Text):
+        raise UsageError(f"{wrapper} takes texts, but the observations are {space}: put it further inside")
+
+
+def check_commands(space: Space[Any], wrapper: str) -> None:
+    """Raise `UsageError` unless the actions that a wrapper is to give are commands."""
+    if not isinstance(space, CommandText):
+        raise UsageError(f"{wrapper} takes commands, but the actions are {space}: put it further inside")

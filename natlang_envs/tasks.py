@@ -106,7 +106,13 @@ class TaskList:
         self._known = frozenset(self.pool)
 
     def draw(self, uniform: Callable[[], float]) -> str:
-        """Return the id of a task, each with the same chance; a number is drawn even where there is one task."""
+        """Return the id of a task, each with the same chance; a number is drawn even where there is one task.
+
+        Raises:
+            UsageError: The split has no task: a hash of each decides, so that few tasks may all be in others.
+        """
+        if not self.pool:
+            raise UsageError(f"no task is in the split {self.split!r}: add tasks, or give other shares to TaskList")
         return self.pool[int(uniform() * len(self.pool))]
 
     def check(self, task_id: str) -> None:

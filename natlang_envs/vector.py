@@ -80,11 +80,11 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         except ValueError:
             modes = ", ".join(each.value for each in AutoresetMode)
             raise UsageError(f"unknown autoreset_mode {autoreset_mode!r}: choose one of {modes}") from None
+        self.changes = 0  # how often `call` or `set_attr` may have changed the episodes
         self._limit = _checked_limit(max_episode_steps, env.horizon)
         self._single = env
         self.num_envs = num_envs
-        self.tasks = env.tasks
-        self.horizon = env.horizon
+        self.tasks, self.horizon = env.tasks, env.horizon
         self.max_commands = env.max_commands
         self.reward_scale = env.reward_scale
         self.render_mode = env.render_mode
@@ -294,6 +294,7 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         return env
 
     def _take_back_whole(self, index: int, env: NatLangEnv) -> None:
+        self.changes += 1
         self._take_back(index, env)
         self._task_ids[index], self._steps[index], self._success[index] = env._task_id, env._steps, env._success
         self._game_over[index] = env._ended

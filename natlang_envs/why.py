@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from os.path import commonprefix
 from typing import Any, Literal, NamedTuple, get_args
 
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, check_flag, one_of
 
 LONGEST = 1_000  # characters that a reason has at most
 Feedback = Literal["plain", "explained"]
@@ -97,8 +97,7 @@ def check_explaining(explain: Any, feedback: Any) -> tuple[bool, bool]:
     Raises:
         UsageError: One of them is no value of the argument of that name.
     """
-    if not isinstance(explain, bool):
-        raise UsageError(f"explain must be True or False, not {explain!a}")
+    check_flag("explain", explain)
     if not isinstance(feedback, str):
         raise UsageError(f"feedback must be one of {', '.join(get_args(Feedback))}, not {feedback!a}")
     explained = one_of("feedback", feedback, get_args(Feedback)) == "explained"

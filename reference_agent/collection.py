@@ -9,10 +9,12 @@ is skipped if it ends the game or does not make the plan longer. A card beside t
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from operator import index
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,13 +29,14 @@ from reference_agent.models.tokenizer import PromptReader
 from reference_agent.players import Speaker, fitting_state
 from reference_agent.run.config import CollectConfig, Config, TeacherConfig
 from reference_agent.run.data_card import Card, Meter, Summary
-from reference_agent.run.idle import idle_collect, refuse
+from reference_agent.run.idle import check_kind, idle_collect, refuse
 from reference_agent.run.inputs import claim_data, environment
 from reference_agent.teachers.base import Moment, Teacher, ask, plan
 from reference_agent.teachers.chat import ChatModel, ChatTeacher, chat_options, load_prompts
 from reference_agent.teachers.choose import CHAT, make_teacher
 
 EXAMPLES, CARD = "examples.jsonl", "card.json"
+_log = logging.getLogger(__name__)
 _SPOKEN = 48  # tokens reserved for a reflection, as many as `Reflector` writes by default
 _TRIES = 10  # tasks played, at most, for each trajectory that is wanted
 _REPEATS = 10_000  # draws of known tasks in a row after which a split is taken to have no other
@@ -109,7 +112,7 @@ def collect(
     history: History = 1,
     seed: int = 0,
     reader: PromptReader | None = None,
-    folder: Path | None = None,
+    folder: Path | str | None = None,
     report: Report = lambda *_: None,
     allow_test: bool = False,
 ) -> list[Example]:
@@ -131,7 +134,9 @@ def collect(
         UsageError: The environment has no such teacher or too few tasks, its split holds test tasks, the teacher
             failed, no trajectory reached its goal, a setting has no effect, or the folder is of other arguments.
     """
+    check_kind(settings, CollectConfig)
     refuse("collect.", idle_collect(settings))
+    seed, folder = index(seed), None if folder is None else Path(folder)
     stage = for_learning(env if isinstance(env, Stage) else Stage(env), allow_test)
     if folder is not None:
         asked = {"settings": settings, "history": history, "seed": seed, "reader": reader, "allow_test": allow_test}
@@ -222,10 +227,24 @@ def _play_until_enough(source: Source, report: Report) -> list[Demonstration]:
     played: list[Demonstration] = []
     seen: set[str] = set()
     while kept < wanted and len(played) < _TRIES * wanted:
-        played.append(_play(source, env, teacher, _new_task(env, rng, seen), rng))
+        try:
+            task_id = _new_task(env, rng, seen)
+        except UsageError:
+            if kept == len(played):
+                raise
+            break  # it is the teacher that misses its goals
+        played.append(_play(source, env, teacher, task_id, rng))
         kept += played[-1].summary.success or source.settings.failures
         examples += len(played[-1].examples)
         report("collect", kept, wanted, float(examples))
+    if 0 < kept < wanted:
+        _log.warning(
+            "%d of %d trajectories reached their goal, and %d were wanted: mend the teacher, or keep the others with "
+            "collect.failures",
+            kept,
+            len(played),
+            wanted,
+        )
     return played
 
 

@@ -6,10 +6,10 @@ take easy data first (AutoExplore's depth 1, depth 2, all), or short plans first
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from inspect import signature
-from typing import Any
+from typing import Any, cast
 
 import gymnasium
 import numpy as np
@@ -91,6 +91,15 @@ class Stage:
                 self.env, count, vectorization_mode="vector_entry_point", autoreset_mode="NextStep", **self.env_kwargs
             )
         return EpisodesVectorEnv(self.make(), count)
+
+
+def as_stages(stages: object) -> list[Stage]:
+    """Return a stage, or several, as a list. Raises `UsageError` if one is something else, such as an id."""
+    given: list[object] = list(stages) if isinstance(stages, Iterable) and not isinstance(stages, str) else [stages]
+    for each in given:
+        if not isinstance(each, Stage):
+            raise UsageError(f"{each!r:.100} is no stage: give Stage(env, iterations)")
+    return cast("list[Stage]", given)
 
 
 def for_learning(stage: Stage, allow_test: bool) -> Stage:

@@ -42,12 +42,12 @@ class Decision(NamedTuple):
 
 
 class Reflector:
-    """A model that writes reflections; greedy ones are cached by their exact prompt.
+    """A model that writes reflections; greedy ones are cached by their exact prompt, as long as its weights stay.
 
     Args:
         model: The trained reflector, here or on a server.
         max_tokens: Largest number of tokens of a reflection.
-        frozen: Whether to freeze it; a policy that reflects itself learns, and then `cache` has to be cleared.
+        frozen: Whether to freeze it; a policy that reflects itself learns.
         sampled: Whether reflections are sampled at temperature 1 where a generator is given.
 
     Attributes:
@@ -61,6 +61,7 @@ class Reflector:
         self.model, self.max_tokens, self.sampled, self.frozen = model, max_tokens, sampled, frozen
         self.written = self.cut = 0
         self.cache: dict[str, str] = {}
+        self._changes = model.changes()
         if frozen:
             self.freeze()
 
@@ -69,10 +70,18 @@ class Reflector:
         self.frozen = True
         self.model.freeze()
 
+    def remember(self, said: dict[str, str]) -> None:
+        """Add what was written with the weights of now to the cache."""
+        self.cache.update(said)
+        self._changes = self.model.changes()
+
     def reflect(self, states: Sequence[str], draws: Sequence[np.random.Generator] | None = None) -> list[str]:
         """Return a reflection for each p(s); `draws` holds a generator for each, to sample with."""
         if self.sampled and draws is not None:
             return self._write(states, draws)
+        if self._changes != (changes := self.model.changes()):
+            self.cache.clear()
+            self._changes = changes
         if new := sorted(set(states) - self.cache.keys()):
             self.cache.update(zip(new, self._write(new, None), strict=True))
         said = [self.cache[state] for state in states]

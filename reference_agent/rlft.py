@@ -24,14 +24,14 @@ from reference_agent import processes
 from reference_agent.algorithms import load_algorithm, methods
 from reference_agent.algorithms.policy_gradient import Learner, Update
 from reference_agent.checkpoint import Checkpoints, Iterations, dropout_seed, random_state
-from reference_agent.curriculum import Stage, Tasks, for_learning, for_validation, improves_no_more, passed
+from reference_agent.curriculum import Stage, Tasks, as_stages, for_learning, for_validation, improves_no_more, passed
 from reference_agent.models.language_model import LanguageModel, NotFinite, check_finite
 from reference_agent.models.saycan import WritingPolicy
 from reference_agent.models.served import ServedModel
 from reference_agent.players import Reflector, check_apart
 from reference_agent.rollout import Episode, make_envs, play, sample_episodes, success_rate
 from reference_agent.run.config import RLConfig
-from reference_agent.run.idle import check_rate, idle_rl, refuse
+from reference_agent.run.idle import check_kind, check_rate, idle_rl, refuse
 from reference_agent.run.inputs import training
 
 Row = dict[str, float]
@@ -65,7 +65,7 @@ def reinforce(
     *,
     history: History = 1,
     seed: int = 0,
-    folder: Path | None = None,
+    folder: Path | str | None = None,
     report: Callable[[Row], None] = lambda _: None,
     one_model: bool = False,
     allow_test: bool = False,
@@ -94,11 +94,12 @@ def reinforce(
         UsageError: A split holds test tasks, both players are one model unasked, a setting has no effect, the folder is
             of other arguments or damaged, or training diverged.
     """
-    stages = [for_learning(each, allow_test) for each in ([stages] if isinstance(stages, Stage) else stages)]
+    check_kind(settings, RLConfig)
+    stages = [for_learning(each, allow_test) for each in as_stages(stages)]
     _check(policy, reflector, stages, settings, one_model)
     spoken = reflector and one_model and [reflector.max_tokens, reflector.sampled]
     asked = {"stages": stages, "settings": settings, "history": history, "seed": seed, "allow_test": allow_test}
-    with training(folder, policy, job="reinforce", reflector=spoken or reflector, **asked):
+    with training(folder, policy, job="reinforce", reflector=spoken or reflector, **asked) as folder:
         return _reinforced(policy, reflector, stages, settings, history, seed, folder, report)
 
 
@@ -111,6 +112,8 @@ def _check(
     check_apart(policy, reflector, one_model)
     check_rate(policy, settings, RLConfig())
     idle = idle_rl(settings)
+    if settings.validate_every > (longest := max(each.iterations for each in stages)):
+        idle["validate_every"] = f"in stages of at most {longest} iterations"
     dropped = [each for each in policy.model.modules() if isinstance(each, torch.nn.Dropout) and each.p]
     own = [each.attention_dropout for each in policy.model.modules() if hasattr(each, "attention_dropout")]
     if settings.dropout_rate and not own:
@@ -154,7 +157,7 @@ def _reinforced(
     progress = checkpoints.resume(Iterations) or Iterations(0, 0, [random_state(rng)], {}, [])
     (rng.bit_generator.state,) = progress.random
     if reflector:
-        reflector.cache.update(progress.reflections)
+        reflector.remember(progress.reflections)
     curve, beside = list(progress.curve), [*critic.parameters()] if critic else []
     policy.optimizer(settings.learning_rate)  # refuses weights that cannot be trained, before anything is played
     update: Algorithm = load_algorithm(settings.algorithm)

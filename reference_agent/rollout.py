@@ -6,7 +6,7 @@ policy does not change meanwhile, so each different question is put to it once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
@@ -136,8 +136,9 @@ def play(
     return played
 
 
-def success_rate(episodes: Sequence[Episode]) -> float:
+def success_rate(episodes: Iterable[Episode]) -> float:
     """Return the share of episodes that succeeded. Raises `UsageError` if there are none."""
+    episodes = list(episodes)
     if not episodes:
         raise UsageError("no episodes were played: play some to count their successes")
     return sum(each.success for each in episodes) / len(episodes)

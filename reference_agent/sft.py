@@ -27,7 +27,7 @@ from reference_agent.models.language_model import LanguageModel, NotFinite, chec
 from reference_agent.models.saycan import SayCanPolicy, head_of
 from reference_agent.players import Answers, Reflector, answer, take_role
 from reference_agent.run.config import PolicySFTConfig, SFTConfig
-from reference_agent.run.idle import check_rate, check_sft, idle_policy, refuse
+from reference_agent.run.idle import check_kind, check_rate, check_sft, idle_policy, refuse
 from reference_agent.run.inputs import digest_all, training
 
 Report = Callable[[int, float, float], None]  # step, loss, norm of the gradient
@@ -55,7 +55,7 @@ def fine_tune_reflector(
     config: SFTConfig = SFTConfig(),  # noqa: B008 - immutable
     seed: int = 0,
     report: Report = lambda *_: None,
-    folder: Path | None = None,
+    folder: Path | str | None = None,
     *,
     max_tokens: int = 48,
     one_model: bool = False,
@@ -76,9 +76,11 @@ def fine_tune_reflector(
         UsageError: There is nothing to learn from, the model is the policy, a setting cannot be or has no effect, a
             gradient or a weight is not finite, or the folder is of other arguments or damaged.
     """
+    check_kind(config, SFTConfig)
     _check(model, config, "reflector", one_model)
+    examples = list(examples)
     rng = np.random.default_rng([seed, 2])
-    with training(folder, model, job="reflector", examples=digest_all(examples), config=config, seed=seed):
+    with training(folder, model, job="reflector", examples=digest_all(examples), config=config, seed=seed) as folder:
         _tune(model, examples, _reflector_losses(model, config), config, [rng], seed, report, folder)
     return Reflector(model, max_tokens, frozen=False)
 
@@ -89,7 +91,7 @@ def fine_tune_policy(
     config: PolicySFTConfig = PolicySFTConfig(),  # noqa: B008 - immutable
     seed: int = 0,
     report: Report = lambda *_: None,
-    folder: Path | None = None,
+    folder: Path | str | None = None,
     reflect: bool = True,
     *,
     one_model: bool = False,
@@ -100,10 +102,12 @@ def fine_tune_policy(
     `policy_negatives`. Arguments and errors are those of `fine_tune_reflector`; `reflect` says whether the prompts
     contain R.
     """
+    check_kind(config, PolicySFTConfig)
     refuse("", idle_policy(config, reflect, head_of(model)))
     _check(model, config, "policy", one_model)
     rng, shown = np.random.default_rng([seed, 3]), [each for each in examples if each.shown]
-    with training(folder, model, job="policy", examples=digest_all(shown), config=config, seed=seed, reflect=reflect):
+    asked = {"examples": digest_all(shown), "config": config, "seed": seed, "reflect": reflect}
+    with training(folder, model, job="policy", **asked) as folder:
         _tune(model, shown, _policy_losses(model, reflect, config, rng), config, [rng], seed, report, folder)
     return model
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+pytest_plugins = ["pytester"]  # runs pytest in this process
+
 # Derandomised: a failure on one machine is a failure on every machine. `--hypothesis-profile search` looks for more.
 settings.register_profile("suite", derandomize=True, deadline=None, max_examples=60, database=None)
 settings.register_profile(

@@ -142,7 +142,9 @@ def _rows(run: Path, commit: str) -> dict[Path, str]:
         if not (run / policy).exists():  # RL goes on; the row before it is there
             continue
         before = "-sft" if policy == "policy-sft" else ""
-        player = publish(run, policy, CHECKPOINTS / f"{found[1]}{before}-seed{seed}.json")
+        player = CHECKPOINTS / f"{found[1]}{before}-seed{seed}.json"
+        player.unlink(missing_ok=True)  # that of an earlier training
+        publish(run, policy, player)
         agent = f"reflect-rl{'-sample' if board in _DRAWN else ''}:{player}"
         facts = _facts(training, config, run, policy, board, player, commit)
         with TemporaryDirectory() as folder:

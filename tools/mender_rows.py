@@ -42,6 +42,7 @@ def main() -> None:
         for folder in sorted(given.menders.glob("seed*")):
             name = f"mender-{stage}-{folder.name}"
             weights, player = folder / f"{stage}.safetensors", CHECKPOINTS / f"{name}.json"
+            player.unlink(missing_ok=True)  # that of an earlier training
             agent = f"{publish(weights, player, (MENDER,))}:{player}"
             facts = _facts(given.menders, stage, weights, given.commit[:7])
             for board in given.boards:

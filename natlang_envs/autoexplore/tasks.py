@@ -182,7 +182,9 @@ def make_tasks(
         )
     if dataset is not None:
         raise UsageError(f"a repository of your own is in no dataset {dataset!r}: leave dataset out")
-    given = (target,) if isinstance(target, str) else tuple(target)
+    if wording != "natural":
+        raise UsageError(f"a question of your own has no {wording} wording: leave wording out")
+    given = (target,) if isinstance(target, str | Path) else tuple(target)
     if not given:
         raise UsageError("target is empty: name at least one file of the repository")
     task = own_task(Path(repository), question, tuple(sorted({_target(repository, each) for each in given})))
@@ -193,8 +195,9 @@ def make_tasks(
 
 def _target(repository: str, given: str) -> str:
     opened = open_repository(repository)
-    if not isinstance(given, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(given, str | Path):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise UsageError(f"target must be a path or a list of paths, not {given!r}")
+    given = given.as_posix() if isinstance(given, Path) else given
     parts = [part for part in given.split("/") if part not in ("", ".")]
     if given.startswith("/") or ".." in parts:
         raise UsageError(f"target {given!r} may lie outside the repository: write it relative to {repository}")

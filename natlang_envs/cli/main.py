@@ -229,6 +229,10 @@ def replay_command(
     run, trajectories = read_run(folder)
     whole, episodes = split_shortened(run.protocol)
     if labels is None and tasks is None and repository is None:
+        if protocol is None and whole.startswith("own/"):
+            raise UsageError(
+                f"{folder} was played on your own {whole}: add --labels or --tasks FILE, and --repo FOLDER"
+            )
         protocol = protocol or whole
     played = _protocol(protocol, labels, tasks, repository)
     problems = _replay_problems(run, played if episodes is None else played.first(episodes), trajectories)

@@ -34,4 +34,5 @@ def mutate_command(
                 print_some(describe(row["left_out"]), most=20)
             progress.advance(bar, "scanned" in row)
             made += "issue" in row
-    typer.echo(f"{made} tasks of {printable(subject.root.name)} are in {out}.")
+    tasks = "1 task" if made == 1 else f"{made} tasks"
+    typer.echo(f"{tasks} of {printable(subject.root.name)} {'is' if made == 1 else 'are'} in {out}.")

@@ -35,15 +35,20 @@ def publish(player: Path, policy: str, contents: Mapping[str, bytes]) -> Path:
         player: The file NAME.json.
         policy: What of it plays, for the loader.
         contents: What its files hold, by their names.
+
+    Raises:
+        UsageError: The file is there and says something else.
     """
-    named: dict[str, str] = {}
-    for name, content in contents.items():
-        packed = gzip.compress(content, mtime=0)
-        named[name] = hashlib.sha256(packed).hexdigest()
-        if not (file := _file(player, named[name])).exists():
-            write_whole(file, packed)
+    packed = {name: gzip.compress(content, mtime=0) for name, content in contents.items()}
+    named = {name: hashlib.sha256(content).hexdigest() for name, content in packed.items()}
     told = {"format": _FORMAT, "policy": policy, "files": dict(sorted(named.items()))}
-    write_whole(player, (json.dumps(told, indent=2) + "\n").encode())
+    text = (json.dumps(told, indent=2) + "\n").encode()
+    if player.exists() and (not player.is_file() or player.read_bytes() != text):
+        raise UsageError(f"{player} is there already and is not this player: choose another name, or delete it")
+    for name, content in packed.items():
+        if not (file := _file(player, named[name])).exists():
+            write_whole(file, content)
+    write_whole(player, text)
     return player
 
 

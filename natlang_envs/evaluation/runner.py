@@ -49,7 +49,7 @@ def evaluate(
     protocol: Protocol | str,
     *,
     name: str = "agent",
-    out: Path | None = None,
+    out: Path | str | None = None,
     batch: int = 64,
     concurrency: int = 1,
     episodes: int | None = None,
@@ -84,6 +84,7 @@ def evaluate(
         UsageError: There is no such protocol, an argument is out of range, `out` already holds a run or cannot be
             made, or it holds a run of something else, or another process works in it.
     """
+    out = None if out is None else Path(out)
     if isinstance(protocol, str):
         protocol = load_protocol(protocol)
     for what, value in (("batch", batch), ("concurrency", concurrency), ("episodes", episodes)):

@@ -20,7 +20,9 @@ from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
 
 from natlang_envs.errors import UsageError
+from natlang_envs.spaces import check_texts
 
+SIZE = 2048  # of vectors, unless told otherwise
 _WORD = re.compile(r"\w+")
 _END_OF_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 
@@ -46,13 +48,13 @@ class TextEncoder:
         size: The length of the vectors. The more, the fewer different things share a number.
 
     Raises:
-        UsageError: The size is less than 1.
+        UsageError: The size is no whole number of at least 1.
     """
 
-    def __init__(self, size: int = 2048) -> None:
-        if size < 1:
-            raise UsageError(f"size must be at least 1, not {size}")
-        self.size = size
+    def __init__(self, size: int = SIZE) -> None:
+        if not isinstance(size, int | np.integer) or size < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise UsageError(f"size must be a whole number of at least 1, not {size!r}")
+        self.size = int(size)
         self._vector = lru_cache(maxsize=4096)(self._hash)
 
     def __call__(self, text: str) -> np.ndarray[Any, np.dtype[np.float32]]:
@@ -105,11 +107,17 @@ class EncodedObservations(gymnasium.ObservationWrapper[Any, Any, str], RecordCon
         env: An environment whose observations are texts.
         size: The length of a `TextEncoder`'s vectors.
         encode: Another encoder, such as a `TransformerEncoder`: it has a `size` and is called with a text.
+
+    Raises:
+        UsageError: The observations are no texts, or `size` is given beside another encoder, which has its own.
     """
 
-    def __init__(self, env: gymnasium.Env[str, Any], size: int = 2048, encode: Encoder | None = None) -> None:
+    def __init__(self, env: gymnasium.Env[str, Any], size: int = SIZE, encode: Encoder | None = None) -> None:
+        if encode is not None and size != SIZE:
+            raise UsageError(f"size has no effect beside encode, which has {encode.size} numbers a text: leave it out")
         RecordConstructorArgs.__init__(self, size=size, encode=encode)
         super().__init__(env)
+        check_texts(env.observation_space, "EncodedObservations")
         self._encode = encode or TextEncoder(size)
         high = 3.0 if encode is None else np.inf
         self.observation_space = spaces.Box(0.0 if encode is None else -high, high, (self._encode.size,), np.float32)

@@ -72,7 +72,7 @@ def tasks(
         **kwargs: What else the environment is made with.
 
     Raises:
-        UsageError: The environment cannot be made, or the split is not one to learn from.
+        UsageError: The environment cannot be made, the split is not one to learn from, or `count` is below 1.
     """
     found = _drawn(_maker(id, split, allow_test, kwargs)(), count)
     if chat:
@@ -82,6 +82,8 @@ def tasks(
 
 def _drawn(env: NatLangEnv, count: int) -> list[str]:
     """Return all tasks of a small split, or so many of a large one: its first are all alike (one room of ALFWorld)."""
+    if count < 1:
+        raise UsageError(f"count must be at least 1, not {count}")
     first = list(islice(env.tasks.ids(), count + 1))
     if len(first) <= count:
         return first

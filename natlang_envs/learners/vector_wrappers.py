@@ -16,7 +16,8 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from natlang_envs.errors import UsageError, command_at, one_of
-from natlang_envs.learners.encoders import TextEncoder
+from natlang_envs.learners.encoders import SIZE, TextEncoder
+from natlang_envs.spaces import check_commands, check_texts
 from natlang_envs.vector import NatLangVectorEnv, object_array
 
 Infos = dict[str, Any]
@@ -53,8 +54,10 @@ class EncodedObservations(VectorWrapper):
         size: The length of the vectors.
     """
 
-    def __init__(self, env: VectorEnv[Any, Any, Any], size: int = 2048) -> None:
+    def __init__(self, env: VectorEnv[Any, Any, Any], size: int = SIZE) -> None:
         super().__init__(env)
+        inner: Any = env
+        check_texts(inner.single_observation_space, "EncodedObservations")
         self._encode = TextEncoder(size)
         self.single_observation_space = spaces.Box(0.0, 3.0, (size,), np.float32)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
@@ -87,15 +90,19 @@ class ChoiceIndexActions(VectorActionWrapper):
         invalid: What a number does at which no command is listed; see `wrappers.ChoiceIndexActions`.
 
     Raises:
-        UsageError: The environment is none of the suite, or `invalid` is neither `"raise"` nor `"noop"`.
+        UsageError: The environment is none of the suite, its actions are no commands, or `invalid` is neither `"raise"`
+            nor `"noop"`.
     """
 
     def __init__(self, env: VectorEnv[Any, Any, Any], invalid: Literal["raise", "noop"] = "raise") -> None:
         super().__init__(env)
         one_of("invalid", invalid, ("raise", "noop"))
+        inner: Any = env
+        check_commands(inner.single_action_space, "ChoiceIndexActions")
         self._max_commands = _inner(env).max_commands
         self._noops = self._max_commands if invalid == "noop" else 0
         self._commands: list[tuple[str, ...]] = [()] * self.num_envs
+        self._changes = _inner(env).changes
         # Where an episode ended in the step before and begins anew in the next, the number is not looked at.
         self._unread: NDArray[np.bool_] = np.zeros(self.num_envs, np.bool_)
         self.single_action_space = spaces.Discrete(self._max_commands)
@@ -123,12 +130,21 @@ class ChoiceIndexActions(VectorActionWrapper):
         """Return the commands at these positions."""
         if len(actions) != self.num_envs:
             raise UsageError(f"step() takes {self.num_envs} actions, one an environment, not {len(actions)}")
+        self._follow()
         return [self._command(index, position) for index, position in enumerate(np.asarray(actions).tolist())]
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return which numbers stand for a command now, of shape (num_envs, max_commands)."""
+        self._follow()
         listed = np.array([len(each) for each in self._commands])
         return np.arange(self._max_commands) < listed[:, None]
+
+    def _follow(self) -> None:
+        """Take the commands of now where `call`, as in `call("restore", saved)`, changed the episodes unseen."""
+        inner: Any = _inner(self.env)
+        if self._changes != inner.changes:
+            self._commands = [space.commands for space in inner.action_space.spaces]
+            self._changes = inner.changes
 
     def _command(self, index: int, position: int) -> str:
         commands = self._commands[index]

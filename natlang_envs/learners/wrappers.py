@@ -18,7 +18,7 @@ from gymnasium.utils import RecordConstructorArgs
 from natlang_envs.env import MAX_COMMAND_LENGTH, unwrap, without_margins
 from natlang_envs.errors import UsageError, command_at, one_of
 from natlang_envs.prompt import CHAT_ROLE, History, PathStep, chat_messages, check_history, state_prompt
-from natlang_envs.spaces import CommandText, UnicodeText
+from natlang_envs.spaces import UnicodeText, check_commands, check_texts
 
 Infos = dict[str, Any]
 Messages = tuple[dict[str, str], ...]
@@ -66,7 +66,7 @@ class ChoiceIndexActions(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructo
     def __init__(self, env: gymnasium.Env[Any, str], invalid: Literal["raise", "noop"] = "raise") -> None:
         RecordConstructorArgs.__init__(self, invalid=invalid)
         super().__init__(env)
-        _check_commands(env, "ChoiceIndexActions")
+        check_commands(env.action_space, "ChoiceIndexActions")
         self._inner = unwrap(env)
         self._noops = self._inner.max_commands if one_of("invalid", invalid, ("raise", "noop")) == "noop" else 0
         self.action_space = spaces.Discrete(self._inner.max_commands)
@@ -143,14 +143,16 @@ class ChatMessages(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs)
         history: How much of the previous path p(s) shows; see `prompt.state_prompt`.
 
     Raises:
-        UsageError: The environment's actions are numbers: put `ChoiceIndexActions` around this wrapper.
+        UsageError: The environment's actions are numbers, or its observations no texts: put what changes them around
+            this wrapper.
     """
 
     def __init__(self, env: gymnasium.Env[str, str], history: History = "full") -> None:
         check_history(history)
         RecordConstructorArgs.__init__(self, history=history)
         super().__init__(env)
-        _check_commands(env, "ChatMessages")
+        check_commands(env.action_space, "ChatMessages")
+        check_texts(env.observation_space, "ChatMessages")
         self._history: History = history
         inner = unwrap(env)
         lines = inner.horizon + 2 + inner.max_commands
@@ -176,8 +178,3 @@ class ChatMessages(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs)
         state = state_prompt(info["task"], self._path, observation, history=self._history)
         # Gymnasium wants a tuple where the space is one.
         return tuple(chat_messages(state, info["admissible_commands"]))
-
-
-def _check_commands(env: gymnasium.Env[Any, Any], wrapper: str) -> None:
-    if not isinstance(env.action_space, CommandText):
-        raise UsageError(f"{wrapper} takes commands, but the actions are {env.action_space}: put it further inside")

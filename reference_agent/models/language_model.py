@@ -157,6 +157,10 @@ class LanguageModel(PromptReader):
         """Return the weights that are this player's own: what an optimizer may move."""
         return self.adapter.parameters if self.adapter is not None else list(self.model.parameters())
 
+    def changes(self) -> int:
+        """Return a number that grows whenever the player's own weights change: what was remembered of it is stale."""
+        return sum(0 if each.is_inference() else each._version for each in self.parameters())
+
     def optimizer(
         self, learning_rate: float, weight_decay: float = 0.01, beside: Iterable[torch.nn.Parameter] = (), **more: Any
     ) -> torch.optim.AdamW:

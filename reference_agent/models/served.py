@@ -55,6 +55,10 @@ class ServedModel(PromptReader):
                 f"start it as by `{command}`"
             )
 
+    def changes(self) -> int:
+        """Return 0: what is served does not change."""
+        return 0
+
     def complete(
         self,
         prompts: Sequence[str],

@@ -38,6 +38,7 @@ class PlayersAgent:
         self._history: History = history
         self._policy.model.eval()
         self._known: Answers = {}  # shared with `sampled()`, since both meet the same p(s)
+        self._changes = policy.changes()
 
     def sampled(self) -> PlayersAgent:
         """Return the same players, loaded once, with sampled commands."""
@@ -49,8 +50,7 @@ class PlayersAgent:
         """Return a decision for each view."""
         commands, states = [view.admissible_commands for view in views], [self._state(view) for view in views]
         own = [view.rng for view in views] if self.sampling else None
-        if len(self._known) > _REMEMBERED:
-            self._known.clear()
+        self._forget()
         with memory_advice("while playing", "lower --batch"):
             decided = decide(self._policy, self._reflector, states, commands, None, own=own, known=self._known)
         return [
@@ -60,7 +60,14 @@ class PlayersAgent:
 
     def chances(self, view: AgentInput, reflection: str | None) -> list[float]:
         """Return the policy's probability of each listed command at temperature 1, given a reflection."""
+        self._forget()
         return choice_chances(self._policy, self._state(view), view.admissible_commands, reflection, self._known)
+
+    def _forget(self) -> None:
+        """Forget the policy's answers where it has learned since, or where they are too many."""
+        if self._changes != (changes := self._policy.changes()) or len(self._known) > _REMEMBERED:
+            self._known.clear()
+            self._changes = changes
 
     def _state(self, view: AgentInput) -> str:
         """Return p(s), as in training."""

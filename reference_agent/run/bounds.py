@@ -5,9 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import field, fields
 from math import inf
+from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+
 from natlang_envs.errors import UsageError, one_of
+
+# What a field takes, by the name of its type, and in words.
+_KINDS: dict[Any, tuple[Callable[[Any], bool], str]] = {
+    "bool": (lambda value: isinstance(value, (bool, np.bool_)), "True or False"),
+    "int": (lambda value: isinstance(value, Integral) and not isinstance(value, bool), "a whole number"),
+    "float": (lambda value: isinstance(value, Real) and not isinstance(value, bool), "a number"),
+}
 
 
 def at_least(least: int, default: Any) -> Any:
@@ -18,6 +28,11 @@ def at_least(least: int, default: Any) -> Any:
 def positive(default: float) -> Any:
     """Return a field whose values are above 0 and finite."""
     return _bounded(default, lambda value: 0 < value < inf, "a number above 0")
+
+
+def limit(default: float) -> Any:
+    """Return a field whose values are above 0; infinity limits nothing."""
+    return _bounded(default, lambda value: value > 0, "a number above 0, or inf for no limit")
 
 
 def share(default: float = 0.0) -> Any:
@@ -45,6 +60,6 @@ def check_bounds(settings: Any, table: str) -> None:
         value = getattr(settings, each.name)
         if choices := each.metadata.get("choices"):
             one_of(f"{table}{each.name}", value, choices)
-        holds, wanted = each.metadata.get("bound", (None, ""))
-        if holds and not holds(value):
-            raise UsageError(f"{table}{each.name} is {value}: give {wanted}")
+        for holds, wanted in filter(None, (_KINDS.get(each.type), each.metadata.get("bound"))):
+            if not holds(value):
+                raise UsageError(f"{table}{each.name} is {value!r}: give {wanted}")

@@ -8,7 +8,7 @@ from typing import Any
 from natlang_envs.errors import UsageError
 from reference_agent.algorithms import check_algorithm
 from reference_agent.curriculum import Stage
-from reference_agent.run.bounds import at_least, check_bounds, choice, fraction, positive, share
+from reference_agent.run.bounds import at_least, check_bounds, choice, fraction, limit, positive, share
 
 
 @dataclass(frozen=True)
@@ -74,12 +74,13 @@ class ModelConfig:
 class WarmupConfig:
     """Lessons that teach an untrained tiny model to read prompts; pretrained models skip them."""
 
-    copy_steps: int = 300  # on copying the command that a reflection names; Taxi, with its six commands, has none
-    steps: int = 1500  # the most, on finding a command's label
-    levels: int = 8  # of difficulty, after which the label lesson ends
+    # On copying the command that a reflection names; Taxi, with its six commands, has none.
+    copy_steps: int = at_least(0, 300)
+    steps: int = at_least(0, 1500)  # the most, on finding a command's label
+    levels: int = at_least(0, 8)  # of difficulty, after which the label lesson ends
     # On looking things up: walls between columns in Taxi (0 if its teacher names none), what a place holds in ALFWorld.
-    lookup_steps: int = 0
-    direction_steps: int = 300  # on deriving directions from coordinates
+    lookup_steps: int = at_least(0, 0)
+    direction_steps: int = at_least(0, 300)  # on deriving directions from coordinates
     seed: int = 1  # training runs of all seeds start from the same model, as from a pretrained one
     batch: int = at_least(1, 64)  # prompts per step
     learning_rate: float = positive(1e-3)  # AdamW's
@@ -142,15 +143,15 @@ class SFTConfig:
         learning_rate: Peak learning rate of AdamW: 20 steps of warm-up, or a third of fewer than 60 steps, then a
             linear decay to a twentieth.
         weight_decay: AdamW's weight decay.
-        clip: Largest norm of the gradient.
+        clip: Largest norm of the gradient; inf for any.
         microbatch: Examples in memory at once, of similar length; gradients accumulate. 0 takes the whole batch.
     """
 
     steps: int = at_least(0, 400)
     batch: int = at_least(1, 32)
     learning_rate: float = positive(1e-3)
-    weight_decay: float = 1e-3
-    clip: float = 1.0
+    weight_decay: float = at_least(0, 1e-3)
+    clip: float = limit(1.0)
     microbatch: int = at_least(0, 0)
 
 
@@ -187,7 +188,7 @@ class RLConfig:
         dropout_rate: Attention dropout during RL, for a model without its own; 0 leaves the model as it is.
         learning_rate: Peak learning rate of AdamW, decaying linearly to a tenth over a stage.
         weight_decay: AdamW's weight decay.
-        clip: Largest norm of the gradient.
+        clip: Largest norm of the gradient; inf for any.
         entropy: Weight of the entropy bonus.
         reward_scale: Divisor of the rewards.
         group: Group size: episodes of each task in a batch.
@@ -211,15 +212,15 @@ class RLConfig:
     minibatch: int = at_least(1, 2048)
     microbatch: int = at_least(0, 32)
     epochs: int = at_least(1, 4)
-    ratio: float = 0.2
-    target_kl: float = 0.03
+    ratio: float = positive(0.2)
+    target_kl: float = at_least(0, 0.03)
     reference_kl: float = at_least(0, 0.0)
     critic: bool = False
     dropout: str = choice("off", "updates", "always")
     dropout_rate: float = fraction()
     learning_rate: float = positive(4e-4)
-    weight_decay: float = 1e-3
-    clip: float = 1.0
+    weight_decay: float = at_least(0, 1e-3)
+    clip: float = limit(1.0)
     entropy: float = 0.0
     reward_scale: float = positive(1.0)
     group: int = 1
@@ -264,7 +265,7 @@ class Config:
     # so that RL moves its reflections too (appendix E.2); as "one-frozen" the reflector stays as it was before RL.
     players: str = choice("two", "adapters", "one", "one-frozen")
     reflections: str = choice("greedy", "sampled")  # sampled: at temperature 1 (line 28)
-    reflection_tokens: int = 48  # the most of a reflection
+    reflection_tokens: int = at_least(1, 48)  # the most of a reflection
     # The choice of an action: all in one prompt, one label each; by the probability of each one's text ("saycan"); or
     # the policy writes its command, listed or not ("text").
     head: str = choice("labels", "saycan", "text")

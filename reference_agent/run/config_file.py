@@ -8,6 +8,8 @@ from dataclasses import asdict, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from natlang_envs.errors import UsageError, one_of
 from reference_agent.curriculum import Stage
 from reference_agent.run.config import Config, TeacherConfig
@@ -108,7 +110,7 @@ def parse_config(content: dict[str, Any]) -> Config:
 
 def dump_config(config: Config) -> str:
     """Return a config as JSON, which `parse_config` reads back."""
-    return json.dumps(asdict(config), indent=2) + "\n"
+    return json.dumps(asdict(config), indent=2, default=np.generic.item) + "\n"
 
 
 def _changed(default: Any, content: Any, where: str) -> Any:

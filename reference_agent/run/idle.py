@@ -122,6 +122,12 @@ def without(settings: S, found: Idle) -> S:
     return replace(settings, **{name: getattr(default, name) for name in found})  # type: ignore[type-var]
 
 
+def check_kind(settings: Any, kind: type) -> None:
+    """Raise `UsageError` unless settings are of this very class: those of another would be left unread in part."""
+    if type(settings) is not kind:
+        raise UsageError(f"the settings are {settings!r:.100}: give a {kind.__name__}")
+
+
 def check_rate(model: Any, settings: Any, default: Any) -> None:
     """Raise `UsageError` if all weights of a large model would learn as fast as the tiny one's do by default."""
     count = model.model.num_parameters()

@@ -12,11 +12,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import Field, fields, is_dataclass
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePath
+from random import Random
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
+from torch import Tensor
 
 from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
@@ -32,6 +34,7 @@ _LEFT = "left.json"  # the weights as the last call left them
 _DEEP = 5
 _MARK, _DIGITS = "#", 16  # before a digest, and how long it is
 _PROBES = 32  # tasks by which environments are told apart
+_PLAIN = (bool, int, float, str, bytes, tuple, frozenset, np.generic)
 _IGNORED = ("microbatch", "checkpoint_every", "timeout", "reflector_endpoint")  # memory, time and place alone
 # Settings that came later, of which older folders do not say that they are at their defaults.
 _LATER = ("discount", "normalise", "exact_kl", "validate_every", "validate_episodes", "patience")
@@ -65,13 +68,14 @@ def claim_data(folder: Path, **inputs: object) -> None:
 
 
 @contextmanager
-def training(folder: Path | None, model: LanguageModel, **inputs: object) -> Iterator[None]:
+def training(folder: Path | str | None, model: LanguageModel, **inputs: object) -> Iterator[Path | None]:
     """Make a folder that of this model's training from these inputs, or check that it is, and train in it.
 
     The model may come as it was at first, or as the last call left it.
     """
+    folder = None if folder is None else Path(folder)
     if folder is None or processes.number():
-        yield
+        yield folder
         return
 
     def read(name: str) -> Any:
@@ -82,7 +86,7 @@ def training(folder: Path | None, model: LanguageModel, **inputs: object) -> Ite
         now["model"]["weights"] = read(TRAINING)["model"]["weights"]
     _claim(folder / TRAINING, now)
     try:
-        yield
+        yield folder
     finally:
         write_whole(folder / _LEFT, json.dumps({"left": _weights(model)}).encode())
 
@@ -111,8 +115,15 @@ def described(value: Any, depth: int = 0) -> Any:
     """Return a value in JSON: settings as they are, the rest as a digest of what tells it from others of its kind."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    if isinstance(value, Path):
+    if isinstance(value, PurePath):
         return str(value)
+    if isinstance(value, np.generic):
+        return described(value.item(), depth)
+    if isinstance(value, Tensor):
+        return _digest([str(value.dtype), list(value.shape), digest([value])])
+    if isinstance(value, np.ndarray):
+        held = value.tolist() if value.dtype.hasobject else hashlib.sha256(value.tobytes()).hexdigest()
+        return _digest([str(value.dtype), list(value.shape), described(held, depth)])
     if depth > _DEEP:
         return type(value).__qualname__
     deeper = depth + 1
@@ -133,6 +144,13 @@ def described(value: Any, depth: int = 0) -> Any:
         return {str(name): described(each, deeper) for name, each in value.items()}
     if isinstance(value, (list, tuple)):
         return [described(each, deeper) for each in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted((described(each, deeper) for each in value), key=repr)
+    if isinstance(value, (bytes, range, complex)):
+        return repr(value)
+    if isinstance(value, (np.random.Generator, Random)):
+        state = value.getstate() if isinstance(value, Random) else value.bit_generator.state
+        return _digest(described(state, depth))
     return _of_code(value, deeper)
 
 
@@ -172,7 +190,9 @@ def _of_code(value: Any, depth: int) -> Any:
         return [described(value.__func__, depth), described(value.__self__, depth)]
     if isinstance(value, FunctionType):
         cells = [described(each.cell_contents, depth) for each in value.__closure__ or ()]
-        return _digest([value.__qualname__, _code(value.__code__), cells, described(value.__defaults__, depth)])
+        beside = [value.__kwdefaults__, vars(value), _named(value.__code__, value)]
+        told = [described(each, depth) for each in (value.__defaults__, *filter(None, beside))]
+        return _digest([value.__qualname__, _code(value.__code__), cells, *told])
     if isinstance(value, type):
         ours = [each for each in value.__mro__ if each.__module__.split(".")[0] not in ("builtins", "natlang_envs")]
         parts = [(name, part) for each in ours for name, part in sorted(vars(each).items())]
@@ -183,9 +203,21 @@ def _of_code(value: Any, depth: int) -> Any:
             if isinstance(part, FunctionType) or (isinstance(part, (int, float, str)) and not name.startswith("__"))
         ]
         return _digest([value.__module__, value.__qualname__, own])
-    held = getattr(value, "__dict__", {})
-    plain = {name: each for name, each in held.items() if each is None or isinstance(each, (bool, int, float, str))}
-    return [described(type(value), depth), plain]
+    return [described(type(value), depth), described(getattr(value, "__dict__", {}), depth)]
+
+
+def _named(code: CodeType, function: FunctionType) -> dict[str, Any]:
+    """Return what a function names of its module: helpers, and constants, which are immutable or in upper case."""
+    found = {name: function.__globals__[name] for name in code.co_names if name in function.__globals__}
+    ours = {
+        name: each
+        for name, each in found.items()
+        if isinstance(each, _PLAIN)
+        or name.isupper()
+        or (isinstance(each, (FunctionType, type)) and each.__module__ == function.__module__)
+    }
+    inner = (each for each in code.co_consts if isinstance(each, CodeType))
+    return {name: each for part in inner for name, each in _named(part, function).items()} | ours
 
 
 def _code(code: CodeType) -> list[Any]:

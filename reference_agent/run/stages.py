@@ -26,7 +26,7 @@ from reference_agent.models.tokenizer import Origin, PromptReader, check_labels,
 from reference_agent.players import Reflector
 from reference_agent.run.config import Config, ModelConfig
 from reference_agent.run.config_file import dump_config, parse_config
-from reference_agent.run.idle import idle_loaded, refuse
+from reference_agent.run.idle import check_kind, idle_loaded, refuse
 from reference_agent.run.inputs import difference
 from reference_agent.tiny.making import PICKUP, VERSION, base_model, tiny_folder, tiny_name
 
@@ -96,7 +96,7 @@ def start_model(config: Config) -> StartModel:
     return _Tiny(config) if config.model.is_tiny else StartModel(config)
 
 
-def load_model(name: str = "tiny", config: ModelConfig = ModelConfig()) -> LanguageModel:  # noqa: B008 - immutable
+def load_model(name: str | Path = "tiny", config: ModelConfig = ModelConfig()) -> LanguageModel:  # noqa: B008 - immutable
     """Return a model to fine-tune.
 
     Args:
@@ -108,7 +108,11 @@ def load_model(name: str = "tiny", config: ModelConfig = ModelConfig()) -> Langu
     Raises:
         UsageError: There is no such model, it is to be fetched first, or a setting has no effect on it.
     """
+    name = str(name)
+    check_kind(config, ModelConfig)
     refuse("model.", idle_loaded(config, name))
+    if (Path(name) / CONFIG).exists():
+        raise UsageError(f"{name} holds players: Players.load({name!r}) loads both, load_model('{name}/policy') one")
     if not ModelConfig(name).is_tiny:
         return LanguageModel.load(model_source(name), config)
     model, env = LanguageModel.load(tiny_folder(), config), PICKUP.make()
@@ -199,8 +203,8 @@ def new_player(config: Config, out: Path, name: str) -> LanguageModel:
     return base.with_adapter(name, config.model, seed=config.seed) if config.model.lora_rank else base
 
 
-def load_reflector(config: Config, out: Path, policy: LanguageModel) -> Reflector | None:
-    """Return the frozen reflector of a run, if it has one; as an adapter beside the policy's, if the config says so."""
+def load_reflector(config: Config, out: Path, policy: LanguageModel, frozen: bool = True) -> Reflector | None:
+    """Return the reflector of a run, if it has one; as an adapter beside the policy's, if the config says so."""
     if not config.reflect:
         return None
     if config.players == "one":
@@ -209,11 +213,15 @@ def load_reflector(config: Config, out: Path, policy: LanguageModel) -> Reflecto
         model = policy.with_adapter("reflector", config.model, out / "reflector")
     else:
         model = load_player(config, out, "reflector")
-    return Reflector(model, config.reflection_tokens, model is not policy, config.reflections == "sampled")
+    return Reflector(model, config.reflection_tokens, frozen and model is not policy, config.reflections == "sampled")
 
 
-def load_players(run: Path, policy: str = "policy") -> tuple[LanguageModel, Reflector | None, Config]:
+def load_players(
+    run: Path, policy: str = "policy", frozen: bool = True
+) -> tuple[LanguageModel, Reflector | None, Config]:
     """Return the players of a run and its settings; `policy` is `"policy"` or `"policy-sft"`.
+
+    Whether the reflector is `frozen` matters to those who train it further.
 
     Raises:
         UsageError: There is no run, its training has not ended, or it is damaged.
@@ -222,7 +230,7 @@ def load_players(run: Path, policy: str = "policy") -> tuple[LanguageModel, Refl
     if not (run / policy).exists():
         raise UsageError(f"{run / policy} is missing: finish training with `reflect-rl train --out {run}`")
     player = load_player(config, run, policy)
-    return player, load_reflector(config, run, player), config
+    return player, load_reflector(config, run, player, frozen), config
 
 
 def served_reflector(config: Config, out: Path) -> Reflector:

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable
 from time import perf_counter
 
+from natlang_envs.errors import UsageError
+
 Say = Callable[[str], None]
 _EVERY = 10.0  # seconds
 _DEARER = 10  # a check is made where so many times its own duration has passed since the last
@@ -20,6 +22,8 @@ class Told:
     """Says how far something is, with the time since it began."""
 
     def __init__(self, say: Say) -> None:
+        if not callable(say):
+            raise UsageError(f"say is {say!r}: give a function that takes a line")
         self._say, self._began = say, perf_counter()
         self._last, self._checked, self._took = self._began, self._began, 0.0
 

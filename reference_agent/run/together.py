@@ -16,7 +16,7 @@ from natlang_envs.evaluation.runs import Run
 from natlang_envs.files import whole_folder, write_whole
 from reference_agent import collection, rlft, rollout, sft
 from reference_agent.collection import Example
-from reference_agent.curriculum import Environment, Stage
+from reference_agent.curriculum import Environment, Stage, as_stages
 from reference_agent.models.backbone import disk_errors
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.saycan import with_head
@@ -25,7 +25,7 @@ from reference_agent.rollout import Episode
 from reference_agent.run.agent import PlayersAgent
 from reference_agent.run.config import CollectConfig, Config, ModelConfig, PolicySFTConfig, RLConfig, SFTConfig
 from reference_agent.run.config_file import dump_config
-from reference_agent.run.idle import idle, refuse
+from reference_agent.run.idle import check_kind, idle, refuse
 from reference_agent.run.stages import CONFIG, load_model, load_players
 from reference_agent.run.telling import Say, Told, say
 from reference_agent.teachers.base import Teacher
@@ -51,7 +51,7 @@ class Players:
     @classmethod
     def of(
         cls,
-        model: str | LanguageModel = "tiny",
+        model: str | Path | LanguageModel = "tiny",
         settings: ModelConfig = ModelConfig(),  # noqa: B008 - immutable
         *,
         reflect: bool = True,
@@ -76,9 +76,14 @@ class Players:
         Raises:
             UsageError: There is no such model, or a setting cannot be or has no effect on it.
         """
-        if isinstance(model, str):
+        check_kind(settings, ModelConfig)
+        if isinstance(model, (str, Path)):
             base = load_model(model, replace(settings, lora_rank=0, lora_alpha=16, lora_targets="all-linear"))
-            settings = replace(settings, name=str(Path(model).resolve()) if Path(model).is_dir() else model)
+            settings = replace(settings, name=str(Path(model).resolve() if Path(model).is_dir() else model))
+        elif not isinstance(model, LanguageModel):
+            raise UsageError(
+                f"{model!r:.100} is no player: give LanguageModel.of(model, tokenizer), a name or a folder"
+            )
         elif settings != ModelConfig():
             raise UsageError(
                 "settings are for a model that is loaded here: give its name or folder in place of the model"
@@ -114,7 +119,7 @@ class Players:
         Raises:
             UsageError: It holds none, or is damaged.
         """
-        return cls(*load_players(Path(folder)))
+        return cls(*load_players(Path(folder), frozen=False))
 
     def save(self, folder: Path | str) -> None:
         """Write the players whole or not at all, in folders that transformers and peft load; `README.md` says how.
@@ -175,6 +180,7 @@ class Players:
         `say` is called with a line now and then: a loss, or how often the policy chooses as the teacher, beside chance.
         Errors are those of `fine_tune_reflector`.
         """
+        examples = list(examples)
         reflect, told, chooses = self.reflector is not None, Told(say), self.config.head != "text"
 
         def glance(now: bool = False) -> None:
@@ -193,7 +199,6 @@ class Players:
             sft.fine_tune_reflector(
                 model, examples, reflector, seed, lambda at, loss, _: told.step("reflector, loss", at, steps, loss)
             )
-            self.reflector.cache.clear()
         elif reflector != SFTConfig():
             refuse("", {"reflector": "without a reflector (reflect = false)"})
         sft.fine_tune_policy(self.policy, examples, policy, seed, step, None, reflect)
@@ -211,8 +216,8 @@ class Players:
 
         `say` is called with the success of a batch now and then.
         """
-        told, report = Told(say), options.pop("report", lambda _: None)
-        iterations = [each.iterations for each in ([stages] if isinstance(stages, Stage) else stages)]
+        told, report, stages = Told(say), options.pop("report", lambda _: None), as_stages(stages)
+        iterations = [each.iterations for each in stages]
 
         def row(row: rlft.Row) -> None:
             number = int(row["stage"])

@@ -51,15 +51,17 @@ def tiny_for(
         say: Called with a line of progress now and then, and at the end with what was learned beside chance.
 
     Raises:
-        UsageError: The environment lists no commands, or as in `collect`.
+        UsageError: The environment lists no commands, `steps` is below 1, or as in `collect`.
     """
+    if steps < 1:
+        raise UsageError(f"steps is {steps}: give 1 or more")
     told, samples = Told(say), _played(env, teacher, history)
     prompts = [policy_prompt(each.state, each.reflection, enumerate_actions(each.commands)) for each in samples]
     commands = max(len(each.commands) for each in samples)
     if not commands:
         raise UsageError("the environment lists no commands, which the tiny model chooses from: load_model('smollm2')")
     config = ModelConfig(mimetic=True, positions=_POSITIONS)
-    model = LanguageModel.tiny(config, prompts, _telling_words(samples), seed, max(26, commands))
+    model = LanguageModel.tiny(config, prompts, telling_words(samples), seed, max(26, commands))
     levels = max(_LEVELS, (commands - 1).bit_length())
     told.check(lambda: learned(model, samples), now=True)
     lessons = WarmupConfig(copy_steps=_COPIES, steps=steps, levels=levels, seed=seed, batch=_BATCH)
@@ -78,12 +80,14 @@ def _played(env: Environment | Stage, teacher: Teacher | str, history: History) 
     return collect(stage, teacher, settings, history=history)
 
 
-def _telling_words(samples: Sequence[Example]) -> list[str]:
+def telling_words(samples: Sequence[Example]) -> list[str]:
     """Return the words of commands, and those that some prompts show and others do not: what a choice may hang on.
 
     A number is a word of a command, or else its digits.
     """
-    named = Counter(word for each in samples for word in {*_PART.findall(" ".join(each.commands))})
-    shown = Counter(word for each in samples for word in {*_WORD.findall(f"{each.state} {each.reflection}")})
+    # Not of sets: their order differs between processes, and so would which of equally frequent words are taken.
+    named = Counter(word for each in samples for word in dict.fromkeys(_PART.findall(" ".join(each.commands))))
+    texts = (f"{each.state} {each.reflection}" for each in samples)
+    shown = Counter(word for text in texts for word in dict.fromkeys(_WORD.findall(text)))
     apart = [word for word, count in shown.most_common() if count < len(samples)]
     return sorted({*apart[:_WORDS], *(word for word, _ in named.most_common(_NAMES))})

@@ -106,6 +106,7 @@ def test_ten_steps_teach_a_pretrained_policy_to_follow_a_reflection() -> None:
     assert result.without < 0.6
 
 
+@pytest.mark.slow
 def test_a_tiny_model_that_has_not_learned_says_so() -> None:
     said: list[str] = []
     model = tiny_for(HUNT, teacher, steps=1, say=said.append)

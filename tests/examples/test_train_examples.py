@@ -46,6 +46,7 @@ def test_the_guessing_game_reaches_the_success_that_it_states() -> None:
     assert train_guessing_game.main() >= train_guessing_game.STATED
 
 
+@pytest.mark.slow
 def test_ppo_learns_to_pick_the_passenger_up() -> None:
     # A random player wins 4% of these games; so many updates gave 65, 80 and 94% on three seeds.
     assert ppo_taxi.main(updates=60) > 0.4

@@ -170,6 +170,7 @@ def test_so_few_is_fishers_test(won: int, others: int) -> None:
     assert won == 0 or _so_few(won - 1, 30, others, 200) <= p
 
 
+@pytest.mark.slow
 def test_another_beacon_gives_other_random_numbers(tmp_path: Path) -> None:
     entry = entry_of("audited:Drawing", tmp_path, protocol="alfworld-tomato/v1")
     assert audit(entry, "audited:Drawing", "one") == audit(entry, "audited:Drawing", "one")

@@ -24,7 +24,7 @@ all_repositories = needs_repositories(*protocol_names())  # every entry is repla
 
 def _board(name: str) -> Any:
     """Return a board, as slow where it takes minutes: it plans searches, or runs tests in the sandbox."""
-    slow = name.startswith(("autoexplore-search", "autoexplore-change-free"))
+    slow = name.startswith(("autoexplore-search", "autoexplore-change-"))
     return pytest.param(name, marks=pytest.mark.slow if slow else ())
 
 

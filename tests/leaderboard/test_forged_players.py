@@ -32,6 +32,7 @@ from tests.leaderboard.test_site import planner
 from tests.reference_agent.conftest import quick_config
 
 __all__ = ["checkout"]  # a fixture
+pytestmark = pytest.mark.xdist_group("forged players")  # one process trains them
 
 
 class Trained(NamedTuple):
@@ -148,6 +149,7 @@ def test_a_recording_of_ones_own_under_the_checkpoint_of_another_is_not_ranked(h
     assert ranks(here / "submissions") == {"agent": None}
 
 
+@pytest.mark.slow
 def test_draws_that_were_chosen_are_not_ranked_under_the_boards_loader(here: Path) -> None:
     agent = f"reflect-rl-sample:{here}/players/one.json"
     best = load_agent(f"reflect-rl:{here}/players/one.json")
@@ -159,6 +161,7 @@ def test_draws_that_were_chosen_are_not_ranked_under_the_boards_loader(here: Pat
     assert ranks(here / "submissions") == {"agent": None}
 
 
+@pytest.mark.slow
 def test_files_that_no_digest_stands_for_say_nothing_of_chances(here: Path, trained: Trained) -> None:
     entry, agent = submitted(trained, here, "reflect-rl-sample")
     assert audit(entry, agent, "beacon").surprise is not None

@@ -64,9 +64,28 @@ def test_vectors_are_the_same_in_another_process_and_after_pickling() -> None:
     assert (pickle.loads(pickle.dumps(encode))(text) == here).all()
 
 
-def test_a_size_below_one_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"^size must be at least 1, not 0$"):
-        TextEncoder(0)
+@pytest.mark.parametrize("size", [0, -1, 16.0, "16", None])
+def test_a_size_that_is_no_whole_number_of_at_least_one_is_refused(size: Any) -> None:
+    with pytest.raises(UsageError, match=rf"^size must be a whole number of at least 1, not {size!r}$"):
+        TextEncoder(size)
+    assert TextEncoder(np.int64(16)).size == 16  # type: ignore[arg-type]
+
+
+def test_a_size_beside_another_encoder_is_refused() -> None:
+    with pytest.raises(UsageError, match="size has no effect beside encode, which has 5 numbers a text"):
+        EncodedObservations(gymnasium.make(HOUSE), size=16, encode=TextEncoder(5))
+
+
+def test_wrappers_that_read_texts_say_where_they_belong() -> None:
+    for outer, inner in ((EncodedObservations, wrappers.ChatMessages), (wrappers.ChatMessages, EncodedObservations)):
+        with pytest.raises(UsageError, match=rf"^{outer.__name__} takes texts, but the observations are"):
+            outer(inner(gymnasium.make(HOUSE)))
+    for twice, words in (
+        (vector_wrappers.EncodedObservations, "texts"),
+        (vector_wrappers.ChoiceIndexActions, "commands"),
+    ):
+        with pytest.raises(UsageError, match=rf"^{twice.__name__} takes {words}, but the \w+ are"):
+            twice(twice(gymnasium.make_vec(HOUSE, 2)))
 
 
 @pytest.mark.parametrize("id", IDS)
@@ -128,6 +147,18 @@ def test_wrong_numbers_are_named_with_their_environment() -> None:
     assert lenient.step([last, last])[-1]["feedback"].tolist() == ["Nothing happens."] * 2
     with pytest.raises(UsageError, match="no vector environment of the suite"):
         vector_wrappers.ScaleReward(gymnasium.make_vec("CartPole-v1", 2))
+
+
+@pytest.mark.parametrize("id", [HOUSE, "NatLang/AutoExplore-Search-v0"])
+def test_numbers_stand_for_the_commands_after_a_restore(id: str) -> None:
+    envs = vector_wrappers.ChoiceIndexActions(gymnasium.make_vec(id, 2))
+    _, infos = envs.reset(seed=0)
+    listed, mask, start = infos["admissible_commands"], infos["action_mask"], envs.unwrapped.call("snapshot")[1]
+    moved = envs.step([1, 1])[-1]["admissible_commands"]
+    assert moved[1] != listed[1]
+    envs.unwrapped.call("restore", start)  # both go on from there
+    assert (envs.action_masks() == mask[1]).all()
+    assert envs.actions([0, len(listed[1]) - 1]) == [listed[1][0], listed[1][-1]]
 
 
 def test_a_transformer_encodes_too() -> None:

@@ -9,6 +9,8 @@ import pytest
 
 from natlang_envs import ENVIRONMENTS, UsageError, record, unwrap
 from natlang_envs.evaluation import load_protocol
+from natlang_envs.learners.wrappers import ScaleReward
+from natlang_envs.making import make_env
 from natlang_envs.two_player import aec_env, parallel_env
 from tests.support.corridor import Corridor
 
@@ -96,3 +98,13 @@ def test_an_environment_that_takes_any_argument_takes_it() -> None:
 
 def test_arguments_in_their_order_still_pass() -> None:
     assert unwrap(Corridor("train", 4)).horizon == 4
+
+
+def test_wrappers_that_making_by_id_would_leave_out_are_refused() -> None:
+    """The agent and TRL's adapter play the environment alone; a limit was once forgotten in half of their steps."""
+    with pytest.raises(UsageError, match=r"^max_episode_steps=3 is a wrapper, which is left out here: set horizon=3$"):
+        make_env(TAXI, max_episode_steps=3)
+    assert make_env(TAXI, max_episode_steps=-1).horizon == make_env(TAXI).horizon
+    gymnasium.register("Mine/Scaled-v0", lambda: ScaleReward(Corridor()))
+    with pytest.raises(UsageError, match=r"^Mine/Scaled-v0 is made with ScaleReward, which is left out here"):
+        make_env("Mine/Scaled-v0")

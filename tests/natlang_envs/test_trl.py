@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -40,6 +41,13 @@ def trainer() -> Any:
 
 def prompts(id: str, count: int) -> list[str]:
     return [row["prompt"] for row in tasks(id, count)]
+
+
+@pytest.mark.parametrize("count", [0, -1])
+def test_no_rows_at_all_are_refused(count: int, trainer: Any) -> None:
+    for rows in (partial(tasks, PICKUP), partial(demonstrations, PICKUP, trainer.processing_class)):
+        with pytest.raises(UsageError, match=f"^count must be at least 1, not {count}$"):
+            rows(count)
 
 
 def test_the_completions_of_games_that_ended_end_in_eos_and_no_others(trainer: Any) -> None:

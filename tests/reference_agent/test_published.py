@@ -53,7 +53,17 @@ def test_a_player_plays_as_it_was_published(run: Path, player: Path, tmp_path: P
     _, drawn = evaluate(load_agent(f"reflect-rl-sample:{player}"), PROTOCOL, episodes=5)
     assert drawn == evaluate(again.sampled(), PROTOCOL, episodes=5)[1]
     # Rounding what is rounded changes nothing, so a published player can be published again.
-    assert publish(folder, "policy", tmp_path / "again.json").read_bytes() == player.read_bytes()
+    for _ in range(2):
+        assert publish(folder, "policy", tmp_path / "again.json").read_bytes() == player.read_bytes()
+
+
+def test_another_players_file_and_any_other_are_not_written_over(run: Path, player: Path) -> None:
+    before, notes = player.read_bytes(), player.with_name("notes.json")
+    notes.write_text("{}")
+    for file, policy in ((player, "policy-sft"), (notes, "policy")):
+        with pytest.raises(UsageError, match=f"{file.name} is there already and is not this player: choose another"):
+            publish(run, policy, file)
+    assert (player.read_bytes(), notes.read_text()) == (before, "{}")
 
 
 def test_players_share_what_they_have_in_common(run: Path, player: Path) -> None:

@@ -219,6 +219,7 @@ class CrashedError(Exception):
     pass
 
 
+@pytest.mark.slow
 def test_a_figure_is_reproduced_again_where_it_was_killed(tmp_path: Path) -> None:
     def plan(out: Path):  # type: ignore[no-untyped-def]
         return make_plan(TARGETS["figure3"], SMOKE, out)

@@ -199,9 +199,8 @@ class GivesTheAnswerAway(Corridor):
 
 @caught_by("infos_are_complete", "admissible commands")
 class TooManyCommands(Corridor):
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.max_commands = 2
+    def _info(self) -> dict[str, Any]:
+        return {**super()._info(), "admissible_commands": (*self._admissible_commands(), "go up")}
 
 
 @caught_by("steps_have_builtin_types", "reward")

@@ -6,6 +6,7 @@ import copy
 import random
 from collections.abc import Sequence
 from functools import lru_cache
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -113,6 +114,7 @@ class AlfredBatch:
 
     def seed(self, seed: int | None = None) -> list[int | None]:
         """Set the order of the games; the same seed gives the order that TextWorld gives."""
+        seed = None if seed is None else index(seed)  # one of numpy too
         self._order = _Order(self.gamefiles, seed)
         self._numbers = random.Random(seed)
         return [seed]

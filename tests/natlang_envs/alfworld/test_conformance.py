@@ -47,7 +47,13 @@ def recorded(text: GameText, name: str) -> Recording:
 
 
 @needs_textworld
-@pytest.mark.parametrize(("task_type", "seen"), GENERATED)
+@pytest.mark.parametrize(
+    ("task_type", "seen"),
+    [
+        pytest.param(*each, marks=pytest.mark.slow if number % 4 in (1, 2) else ())
+        for number, each in enumerate(GENERATED)
+    ],
+)
 def test_a_generated_game_is_played_as_textworld_plays_it(task_type: str, seen: bool, tmp_path: Path) -> None:
     ids = list(task_ids(seen, (task_type,)))
     name = ids[len(ids) // 3]

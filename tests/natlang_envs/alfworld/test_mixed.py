@@ -131,7 +131,9 @@ def test_an_id_that_is_none_is_refused(task_id: str) -> None:
 
 
 @needs_textworld
-@pytest.mark.parametrize("task_id", sample(4))
+@pytest.mark.parametrize(
+    "task_id", [sample(4)[0], *(pytest.param(each, marks=pytest.mark.slow) for each in sample(4)[1:])]
+)
 def test_textworld_plays_them_alike(task_id: str) -> None:
     from natlang_envs.alfworld.textworld.backend import TextWorldWorld
     from tools.alfworld.textworld_speed import faster

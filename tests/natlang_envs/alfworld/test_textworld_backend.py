@@ -105,6 +105,7 @@ def test_missing_packages_are_named_with_the_remedy(package: str) -> None:
     assert "pip install 'natlang-envs[alfworld]'" in last
 
 
+@pytest.mark.slow
 @needs_textworld
 def test_the_engine_plays_alike_with_and_without_its_speed_up() -> None:
     text = generate(BATHROOM, "0.4.2")

@@ -120,6 +120,7 @@ def test_a_tables_outcomes_are_those_of_importing_everything_again(
     assert len(set(found.outcomes)) > 8
 
 
+@pytest.mark.slow
 def test_an_outcome_after_two_edits_is_that_of_importing_everything_again(
     shop: Subject, runner: Runner, tests: list[str]
 ) -> None:
@@ -242,6 +243,7 @@ def test_a_journal_of_something_else_is_refused(shop: Subject, journal: Path, tm
         list(make(shop, tmp_path / "new.jsonl", 0))
 
 
+@pytest.mark.slow
 def test_more_tasks_are_those_of_fewer_and_others_beside_them(shop: Subject, journal: Path, tmp_path: Path) -> None:
     more = [row for row in make(shop, tmp_path / "tasks.jsonl", 8, more=True, seconds=0.5) if "issue" in row]
     fewer = [row for row in make(shop, tmp_path / "fewer.jsonl", 8, seconds=0.5) if "issue" in row]
@@ -264,6 +266,7 @@ def test_a_file_of_tasks_is_made_from_a_journal_and_checked(shop: Subject, journ
         write_book(tmp_path / "empty.jsonl", listed, "shop", "own")
 
 
+@pytest.mark.slow
 def test_a_wrong_cell_of_a_table_is_found(shop: Subject, runner: Runner, journal: Path, tmp_path: Path) -> None:
     listed, source = tmp_path / "shop.jsonl", Source(shop.root, tmp_path / "shop.jsonl")
 

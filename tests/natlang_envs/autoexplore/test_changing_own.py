@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -24,6 +25,7 @@ def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_the_same_repository_has_the_same_tasks_and_a_killed_making_goes_on(tmp_path: Path) -> None:
     """And the tasks of the other tests are still those that are made."""
     subject = open_subject(kiosk(tmp_path), ["tests"])
@@ -102,3 +104,31 @@ def test_a_repository_that_cannot_be_used_is_refused_in_one_line(
 def test_a_file_of_another_name_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"does not end in \.jsonl"):
         next(mutate(open_subject(kiosk(tmp_path)), tmp_path / "bugs.json", 1, SECONDS))
+
+
+def test_a_file_that_holds_no_tasks_is_not_written_over(tmp_path: Path) -> None:
+    kiosk(tmp_path)
+    notes = tmp_path / "bugs.jsonl"
+    notes.write_text('{"mine": 1}\n')
+    done = command(tmp_path, "--repo", "kiosk")
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (
+        2,
+        "natlang: bugs.jsonl is there and holds no tasks: choose another name",
+    )
+    assert notes.read_text() == '{"mine": 1}\n'
+
+
+def test_a_run_of_tasks_of_ones_own_is_replayed_with_what_is_named(tmp_path: Path) -> None:
+    shutil.copy(TASKS, tmp_path / "bugs.jsonl")
+    kiosk(tmp_path)
+    play = ["evaluate", "--agent", "nothing", "--tasks", "bugs.jsonl", "--repo", "kiosk", "--out", "run"]
+    for words in (play, ["replay", "run"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "natlang_envs.cli", *words],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert re.fullmatch(r"natlang: run was played on your own own/\w+: add --labels or --tasks FILE.*\n", done.stderr)

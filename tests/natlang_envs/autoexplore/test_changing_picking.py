@@ -197,6 +197,7 @@ def test_the_oracle_submits_what_is_right_and_replaces_what_is_wrong(tmp_path: P
     ("arguments", "says"),
     [
         ({"start": "files"}, "unknown start 'files': choose one of file"),
+        ({"partial": "no"}, "partial must be True or False, not 'no'"),
         ({"dataset": "embeded"}, "unknown dataset 'embeded': choose one of embedded"),
         ({"dataset": "tasks.jsonl"}, "name it, repository="),
         ({"repository": "."}, "needs tasks as dataset"),

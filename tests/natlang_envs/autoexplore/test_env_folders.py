@@ -120,8 +120,8 @@ def test_the_id_of_an_own_question_does_not_depend_on_where_the_folder_is(tmp_pa
     write(tmp_path / "one", {"docs/a": "x", "b": "y"})
     shutil.copytree(tmp_path / "one", tmp_path / "elsewhere")
     texts = []
-    for folder in ("one", "elsewhere"):
-        env = make(repository=str(tmp_path / folder), question="  Where\nis it? ", target=["b", "./docs//a"])
+    for folder, target in (("one", "./docs//a"), ("elsewhere", Path("docs/a"))):
+        env = make(repository=str(tmp_path / folder), question="  Where\nis it? ", target=["b", target])
         observation, info = env.reset(seed=0)
         assert list(env.tasks.ids()) == [info["task_id"]]
         texts.append((observation, sorted(info.items())))
@@ -168,6 +168,7 @@ def test_an_own_folder_conforms(tmp_path: Path, check: Callable[[Case], None]) -
         ({"target": []}, "target is empty"),
         ({"target": ["docs/a.md", ""]}, "is a folder: name a file in it"),
         ({"target": [3]}, "target must be a path or a list of paths, not 3"),
+        ({"wording": "hard"}, "a question of your own has no hard wording: leave wording out"),
         ({"depth": 2}, "has depth 1: use NatLang/AutoExplore-Depth1-v0 or NatLang/AutoExplore-v0"),
         ({"depth": 3}, "unknown depth 3: choose one of 1, 2, or None for any"),
         ({"split": "test"}, "has no split 'test': leave split out"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import gymnasium
 import pytest
@@ -155,9 +155,15 @@ def test_splits_hold_what_they_say() -> None:
         gymnasium.make(ID, unsafe=True)
 
 
+def _check(check: Check) -> Any:
+    """Return a check, as slow where it starts many sandboxes."""
+    slow = check.__name__.startswith("vector_") or check.__name__ == "instances_are_independent"
+    return pytest.param(check, marks=pytest.mark.slow if slow else ())
+
+
 @needs_isolation
 @needs_lab
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", [*map(_check, CHECKS)], ids=lambda check: check.__name__)
 def test_the_environment_conforms(check: Check) -> None:
     case = Case(ID, {"split": "validation", "horizon": 5})
     if check.__name__ == "oracle_is_exact":

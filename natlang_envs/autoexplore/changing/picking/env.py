@@ -11,7 +11,7 @@ from natlang_envs.autoexplore.changing.picking.tasks import FAMILY, Bench, Chang
 from natlang_envs.autoexplore.changing.picking.views import EDITS, PAGE_LINES, WIDTH, Key, Place
 from natlang_envs.autoexplore.changing.picking.why import why
 from natlang_envs.env import Outcome
-from natlang_envs.errors import one_of
+from natlang_envs.errors import check_flag, one_of
 from natlang_envs.repository.texts import FILE_BUDGET, SUBMIT
 from natlang_envs.tasks import Split
 from natlang_envs.why import Feedback, Why
@@ -108,6 +108,7 @@ class AutoExploreChangeEnv(AskingEnv[ChangeTasks, ChangeEpisode]):
         feedback: Feedback = "plain",
     ) -> None:
         one_of("start", start, STARTS)
+        check_flag("partial", partial)
         self._start: Start = start
         self._partial = partial
         tasks = make_tasks(split, dataset, repository)

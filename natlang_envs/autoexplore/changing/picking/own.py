@@ -22,15 +22,21 @@ def mutate(subject: Subject, out: Path, count: int, seconds: float) -> Iterator[
 
     Args:
         subject: The repository.
-        out: The file; one that exists is replaced.
+        out: The file; one of tasks that exists is replaced.
         count: How many tasks are wanted at most.
         seconds: Of processor time, for a run of all tests.
 
     Raises:
-        UsageError: No test can be used, or no bug is noticed by two tests and missed by one.
+        UsageError: The file exists and holds something else, no test can be used, or no bug is noticed by two tests and
+            missed by one.
     """
     if out.suffix != ".jsonl":
         raise UsageError(f"{out} does not end in .jsonl, by which a file of tasks is known: choose another name")
+    if out.exists():
+        try:
+            Book(out)
+        except UsageError:
+            raise UsageError(f"{out} is there and holds no tasks: choose another name") from None
     journal = out.with_name(f"{out.stem}.journal")
     journal.parent.mkdir(parents=True, exist_ok=True)
     yield from make(subject, journal, count, seconds=seconds)
