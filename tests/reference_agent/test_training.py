@@ -281,10 +281,11 @@ def test_micro_batches_of_a_fine_tuning_add_up_to_the_batch(model: LanguageModel
 
     def gradient(size: int, reflector: bool) -> torch.Tensor:
         player = copy.deepcopy(model)
-        config = PolicySFTConfig(steps=1, batch=7, microbatch=size, smoothing=0.1, doubt=0.5, clip=1e9)
+        settings: dict[str, Any] = {"steps": 1, "batch": 7, "microbatch": size, "clip": 1e9}
         if reflector:
-            sft.fine_tune_reflector(player, examples, config, 0, silent)
+            sft.fine_tune_reflector(player, examples, SFTConfig(**settings), 0, silent)
         else:
+            config = PolicySFTConfig(**settings, smoothing=0.1, doubt=0.5)
             sft.fine_tune_policy(player, lists_of_many_lengths, config, 0, silent)
         return torch.cat([weight.grad.flatten() for weight in player.parameters() if weight.grad is not None])
 

@@ -189,7 +189,7 @@ def test_where_people_wrote_nothing_one_line_says_so(tmp_path: Path) -> None:
     assert "traj_data.json cannot be read (No such file or directory)" in refused(tmp_path / "a", human_goals=True)
     for source in ("generated", "mixed"):
         assert "people wrote no sentences" in refused(None, source=source, human_goals=True)
-    assert refused(None, human_goals="no") == "human_goals must be True or False, not 'no'"
+    assert refused(tmp_path / "a", human_goals="no") == "human_goals must be True or False, not 'no'"
 
 
 @pytest.mark.slow
