@@ -4,6 +4,7 @@ encoders         texts as vectors, for learners without a language model
 wrappers         scaled rewards, actions by index, a reward for a milestone, chat messages
 vector_wrappers  the same for vector environments, which stay fast
 trl              TRL's GRPO: rollouts, a tool, rows and the reward
+trl_writing      what a model writes in a turn of them: a thought, a command
 minari           lets Minari keep the text spaces
 openenv          an environment behind OpenEnv's protocol: `natlang serve`
 tried            the versions of other libraries that were tried
