@@ -9,7 +9,7 @@ import gymnasium
 
 from natlang_envs import unwrap
 from natlang_envs.learners.tried import tell_if_untried
-from natlang_envs.prompt import state_prompt
+from natlang_envs.prompt import listed, state_prompt
 
 tell_if_untried("gem-llm")
 
@@ -26,12 +26,12 @@ class NatLangGem(gem.Env):
         # Without `super().reset`, which would seed Python's and NumPy's global generators.
         observation, info = self.env.reset(seed=self._seed if seed is None else seed)
         self._seed = None
-        return f"{state_prompt(info['task'], [], observation)}\n{self._listed(info)}", info
+        return f"{state_prompt(info['task'], [], observation)}\n{listed(info['admissible_commands'])}", info
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         observation, reward, terminated, truncated, info = self.env.step((action.strip().splitlines() or [""])[-1])
         scaled = float(reward) / self.env.reward_scale
-        return f"{observation}\n{self._listed(info)}", scaled, terminated, truncated, info
+        return f"{observation}\n{listed(info['admissible_commands'])}", scaled, terminated, truncated, info
 
     def sample_random_action(self) -> str:
         return self.env.action_space.sample()
@@ -41,9 +41,6 @@ class NatLangGem(gem.Env):
         if same_state:
             other.env.restore(self.env.snapshot())
         return other
-
-    def _listed(self, info: dict[str, Any]) -> str:
-        return "Actions: " + "; ".join(info["admissible_commands"])
 
 
 def main(env_id: str = "NatLang/DangerousTaxi-v0") -> tuple[float, bool]:

@@ -10,7 +10,7 @@ from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput
 
 from natlang_envs import unwrap
 from natlang_envs.learners.tried import tell_if_untried
-from natlang_envs.prompt import chat_messages, state_prompt
+from natlang_envs.prompt import chat_messages, listed, state_prompt
 
 tell_if_untried("skyrl-gym")
 
@@ -36,7 +36,7 @@ class NatLangText(BaseTextEnv):
         self.turns += 1
         command = (action.strip().splitlines() or [""])[-1]
         observation, reward, terminated, truncated, info = self.env.step(command)
-        said = f"{observation}\n\nActions: {'; '.join(info['admissible_commands'])}"
+        said = f"{observation}\n\n{listed(info['admissible_commands'])}"
         return BaseTextEnvStepOutput(
             observations=[] if terminated or truncated else [{"role": "user", "content": said}],
             reward=float(reward) / self.env.reward_scale,

@@ -7,7 +7,7 @@ import textarena
 
 from natlang_envs import unwrap
 from natlang_envs.learners.tried import tell_if_untried
-from natlang_envs.prompt import state_prompt
+from natlang_envs.prompt import listed, state_prompt
 
 tell_if_untried("textarena")
 
@@ -39,8 +39,7 @@ class NatLangGame(textarena.Env):
         return self.state.step()
 
     def _list(self, info: dict) -> None:
-        listed = "Actions: " + "; ".join(info["admissible_commands"])
-        self.state.add_observation(listed, textarena.ObservationType.GAME_BOARD)
+        self.state.add_observation(listed(info["admissible_commands"]), textarena.ObservationType.GAME_BOARD)
 
 
 def main(env_id: str = "NatLang/DangerousTaxi-v0") -> float:

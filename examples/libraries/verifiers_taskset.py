@@ -10,7 +10,7 @@ import verifiers.v1 as vf
 from natlang_envs.learners.tried import tell_if_untried
 from natlang_envs.learners.trl import tasks
 from natlang_envs.making import make_env
-from natlang_envs.prompt import CHAT_ROLE, state_prompt
+from natlang_envs.prompt import CHAT_ROLE, listed, state_prompt
 
 __all__ = ["NatLangEnv", "NatLangTaskset"]
 tell_if_untried("verifiers")
@@ -55,7 +55,7 @@ class NatLangEnv(vf.Env[NatLangEnvConfig]):
         text, earned, ended = state_prompt(info["task"], [], observation), 0.0, False
         async with agents.player.interaction(task) as interaction:
             while not ended:
-                segment = await interaction.turn(f"{text}\n\nActions: {'; '.join(info['admissible_commands'])}")
+                segment = await interaction.turn(f"{text}\n\n{listed(info['admissible_commands'])}")
                 if segment.terminated:
                     break
                 text, reward, terminated, truncated, info = env.step((segment.last_reply.splitlines() or [""])[-1])

@@ -109,7 +109,7 @@ def test_trls_grpo_doubles_what_a_small_model_wins_of_the_pickup(worked) -> None
     before, curve, after = module.main()
     assert after >= 2 * before
     assert before > 0.1
-    assert sum(curve[-5:]) > 1.3 * sum(curve[:5])
+    assert sum(curve[-5:]) > 1.5 * sum(curve[:5])
     told = f"{after:.0%} of held-out pickups after {len(curve)} steps of GRPO; {before:.0%} before, commands drawn"
     worked("trl", module, f"learns: {told}")
 
