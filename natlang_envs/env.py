@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from functools import cache
 from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import gymnasium
@@ -12,7 +11,7 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
 from gymnasium.wrappers import TimeLimit
 
-from natlang_envs.errors import MADE_WITH, UsageError, check_arguments, check_options, check_task_id
+from natlang_envs.errors import MADE_WITH, UsageError, check_arguments, check_hooks, check_options, check_task_id
 from natlang_envs.spaces import CommandText, UnicodeText, escape_surrogates
 from natlang_envs.specs import with_horizon
 from natlang_envs.tasks import Tasks
@@ -45,12 +44,6 @@ class Snapshot(NamedTuple):
     feedback: str
     state: tuple[Any, ...]
     why: Why | None = None
-
-
-@cache
-def _missing_hooks(cls: type[NatLangEnv]) -> tuple[str, ...]:
-    """Return the hooks that a class has not written: Gymnasium's metaclass knows nothing of abstract methods."""
-    return tuple(name for name in dir(NatLangEnv) if getattr(getattr(cls, name), "__isabstractmethod__", False))
 
 
 def without_margins(command: str, listed: Sequence[str]) -> str:
@@ -96,8 +89,7 @@ class NatLangEnv(gymnasium.Env[str, str]):
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Refuse an unknown argument by name, and a class without its hooks, which `gymnasium.make` would let pass."""
         check_arguments(cls, kwargs, MADE_WITH)
-        if missing := _missing_hooks(cls):
-            raise UsageError(f"{cls.__name__} has no {', '.join(missing)}: write these hooks, see NatLangEnv")
+        check_hooks(cls, "NatLangEnv")
         return super().__new__(cls)
 
     def __init__(

@@ -62,6 +62,14 @@ def check_arguments(cls: type, given: Iterable[str], more: tuple[str, ...] = ())
             one_of("argument", name, (*known, *more))
 
 
+@cache
+def check_hooks(cls: type, base: str) -> None:
+    """Raise `UsageError` for a class that has not written the hooks of a base: Gymnasium's metaclass would let it."""
+    missing = [name for name in dir(cls) if getattr(getattr(cls, name), "__isabstractmethod__", False)]
+    if missing:
+        raise UsageError(f"{cls.__name__} has no {', '.join(missing)}: write these hooks, see {base}")
+
+
 def check_options(options: Any, known: tuple[str, ...], cls: type) -> Mapping[str, Any]:
     """Return the options of a reset of `cls`, or raise `UsageError` where one is unknown.
 

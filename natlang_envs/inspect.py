@@ -219,7 +219,8 @@ def _write(folder: Path, chosen: Protocol, runs: int, before: int, ended: dict[A
     """Write one run, whose epochs are those after the first so many."""
     agent, facts = log.eval.task_args["agent"], (log.eval.metadata or {})[_OURS]
     prepare_folder(folder)
-    journal = Journal(folder, chosen, agent or log.eval.model, runs)
+    source = provenance("loop", log.eval.model) if agent is None else provenance(_agent(agent)[1], agent)
+    journal = Journal(folder, chosen, agent or log.eval.model, runs, source.checkpoint)
     times: list[tuple[float, float]] = []
     for position, episode, run in journal.todo():
         sample = ended[episode.task_id, before + run + 1]
@@ -227,7 +228,6 @@ def _write(folder: Path, chosen: Protocol, runs: int, before: int, ended: dict[A
         journal.append(Played(position, replace(played, run=run), sample.store["tokens"]))
         times.append((_seconds(sample.started_at), _seconds(sample.completed_at)))
     journal.seconds = _covered(times)
-    source = provenance("loop", log.eval.model) if agent is None else provenance(_agent(agent)[1], agent)
     journal.finish(source, facts["sampling"], facts["privileged"])
 
 

@@ -20,7 +20,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
 from natlang_envs.env import MAX_COMMAND_LENGTH, NatLangEnv, without_margins
-from natlang_envs.errors import UsageError, check_arguments, check_options, check_task_id
+from natlang_envs.errors import UsageError, check_arguments, check_hooks, check_options, check_task_id
 from natlang_envs.spaces import CommandText, UnicodeText, escape_surrogates
 
 Indices = NDArray[np.intp]
@@ -60,12 +60,14 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
             `gymnasium.make` puts around a single environment.
 
     Raises:
-        UsageError: There is no such autoreset mode, or `max_episode_steps` is not from 1 to the horizon.
+        UsageError: There is no such autoreset mode, `num_envs` is no whole number of at least 1, or
+            `max_episode_steps` is not from 1 to the horizon.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Refuse an unknown argument by name."""
+        """Refuse an unknown argument by name, and a class without its hooks."""
         check_arguments(cls, kwargs)
+        check_hooks(cls, "NatLangVectorEnv")
         return super().__new__(cls)
 
     def __init__(
@@ -80,6 +82,8 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         except ValueError:
             modes = ", ".join(each.value for each in AutoresetMode)
             raise UsageError(f"unknown autoreset_mode {autoreset_mode!r}: choose one of {modes}") from None
+        if not isinstance(num_envs, (int, np.integer)) or num_envs < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise UsageError(f"num_envs must be a whole number of at least 1, not {num_envs!r}")
         self.changes = 0  # how often `call` or `set_attr` may have changed the episodes
         self._limit = _checked_limit(max_episode_steps, env.horizon)
         self._single = env

@@ -71,7 +71,8 @@ def evaluate(
         concurrency: With 2 or more, that many episodes are played at a time, each in its own thread, for agents that
             wait for an endpoint. The recording is the same.
         episodes: Play only so many of the protocol's episodes, for a try; the run is then no run of the protocol.
-        resume: Go on with the unfinished run in `out`, if there is one; a finished one is returned as it is.
+        resume: Go on with the unfinished run in `out`, if there is one; a finished one is returned as it is. Either is
+            refused where it is of weights with another digest than `source` tells.
         workers: Play in other processes, each with as many episodes at a time as `concurrency` says. The recording is
             the same.
         source: Where the agent came from, for `run.json`.
@@ -82,7 +83,7 @@ def evaluate(
 
     Raises:
         UsageError: There is no such protocol, an argument is out of range, `out` already holds a run or cannot be
-            made, or it holds a run of something else, or another process works in it.
+            made, or it holds a run of something else or of other weights, or another process works in it.
     """
     out = None if out is None else Path(out)
     if isinstance(protocol, str):
@@ -93,12 +94,13 @@ def evaluate(
     if episodes is not None:
         protocol = protocol.first(episodes)
     runs = protocol.runs if is_sampling(agent) else 1
+    source = source or provenance("object", name_of(agent))
     if out is not None:
         prepare_folder(out, resume=resume)
     with only_process(out) if out is not None else nullcontext():
         if out is not None and resume and (out / RUN_FILE).exists():
-            return finished_run(out, protocol, name, runs)
-        journal = Journal(out, protocol, name, runs)
+            return finished_run(out, protocol, name, runs, source.checkpoint)
+        journal = Journal(out, protocol, name, runs, source.checkpoint)
         todo = journal.todo()
         total = len(journal.played) + len(todo)
         won = sum(each.trajectory.success for each in journal.played.values())
@@ -119,7 +121,6 @@ def evaluate(
             won, tokens = won + played.trajectory.success, tokens + played.tokens
             if progress:
                 progress(Progress(len(journal.played), total, won, tokens))
-        source = source or provenance("object", name_of(agent))
         return journal.finish(source, is_sampling(agent), is_privileged(agent)), journal.trajectories()
 
 

@@ -127,13 +127,17 @@ def _refuse_finished(out: Path) -> None:
         raise UsageError(f"{out} already holds a run: choose another --out, or delete it")
 
 
-def finished_run(out: Path, protocol: Protocol, agent: str, runs: int) -> tuple[Run, list[Trajectory]]:
+def finished_run(
+    out: Path, protocol: Protocol, agent: str, runs: int, checkpoint: str = ""
+) -> tuple[Run, list[Trajectory]]:
     """Return the run that `out` already holds, and remove the journal if the process was killed before it could."""
     run, trajectories = read_run(out)
     if (run.protocol_digest, run.agent, run.runs) != (protocol.digest, agent, runs):
         raise UsageError(
             f"{out} already holds a run of another protocol, agent or number of runs: choose another --out"
         )
+    if (run.provenance or {}).get("checkpoint", "") != checkpoint:
+        raise UsageError(f"{out} already holds a run of other weights: choose another --out")
     (out / JOURNAL_FILE).unlink(missing_ok=True)
     return run, trajectories
 
@@ -151,13 +155,15 @@ class Journal:
     """The episodes of a run that have ended, each appended to a file at once, so that no later failure loses one.
 
     `seconds` is the wall-clock time of the run so far: of this start until its newest episode, and of earlier starts.
+    `checkpoint` is the digest of the weights that play: a run does not go on with others.
     """
 
-    def __init__(self, out: Path | None, protocol: Protocol, agent: str, runs: int) -> None:
+    def __init__(self, out: Path | None, protocol: Protocol, agent: str, runs: int, checkpoint: str = "") -> None:
         self.played: dict[int, Played] = {}
         self.seconds = 0.0
         self._newest = time.perf_counter()
         self._out, self._protocol, self._agent, self._runs = out, protocol, agent, runs
+        self._checkpoint = checkpoint
         self._places = dict.fromkeys((position, *play) for position, play in enumerate(protocol.plays(runs)))
         if out is not None:
             _refuse_finished(out)
@@ -166,13 +172,15 @@ class Journal:
     def _go_on(self, path: Path) -> None:
         """Take in what is there, but for a line that was cut short by a kill: more is appended in its place."""
         facts = {"protocol_digest": self._protocol.digest, "agent": self._agent, "runs": self._runs}
-        head = json.dumps(facts).encode() + b"\n"
+        head = json.dumps({**facts, "checkpoint": self._checkpoint}).encode() + b"\n"
         with path.open("a+b") as file:
             file.seek(0)
             whole = 0
             for number, line in enumerate(_bounded_lines(file.readline), 1):
                 if number == 1 and line != head:
-                    raise UsageError(f"{path} is of another protocol, agent or number of runs: choose another --out")
+                    raise UsageError(
+                        f"{path} is of another protocol, agent, number of runs or weights: choose another --out"
+                    )
                 if number > 1:
                     try:
                         self._take(line)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from natlang_envs.errors import UsageError, command_at, one_of
 from natlang_envs.learners.encoders import SIZE, TextEncoder
+from natlang_envs.learners.wrappers import refuse_second
 from natlang_envs.spaces import check_commands, check_texts
 from natlang_envs.vector import NatLangVectorEnv, object_array
 
@@ -31,10 +32,13 @@ class ScaleReward(VectorRewardWrapper):
         scale: The divisor; without it the environment's `reward_scale`, the largest size of its rewards.
 
     Raises:
-        UsageError: The scale is not a positive number, or the environment is none of the suite.
+        UsageError: The scale is not a positive number, or none is given and the rewards are divided already, or the
+            environment is none of the suite.
     """
 
     def __init__(self, env: VectorEnv[Any, Any, Any], scale: float | None = None) -> None:
+        if scale is None:
+            refuse_second(ScaleReward, env)
         divisor = _inner(env).reward_scale if scale is None else scale
         if not 0 < divisor < float("inf"):
             raise UsageError(f"scale must be a positive number, not {scale!r}")

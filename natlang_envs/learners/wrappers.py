@@ -24,6 +24,14 @@ Infos = dict[str, Any]
 Messages = tuple[dict[str, str], ...]
 
 
+def refuse_second(scaling: type[Any], env: Any) -> None:
+    """Raise `UsageError` where a wrapper that divides by `reward_scale` is around an environment already."""
+    while env is not None:
+        if isinstance(env, scaling):
+            raise UsageError("the rewards are divided already: leave the second ScaleReward out, or give its scale")
+        env = getattr(env, "env", None)
+
+
 class ScaleReward(gymnasium.RewardWrapper[Any, Any], RecordConstructorArgs):
     """Divides every reward, so that it is in [-1, 1].
 
@@ -32,10 +40,12 @@ class ScaleReward(gymnasium.RewardWrapper[Any, Any], RecordConstructorArgs):
         scale: The divisor; without it the environment's `reward_scale`, the largest size of its rewards.
 
     Raises:
-        UsageError: The scale is not a positive number.
+        UsageError: The scale is not a positive number, or none is given and the rewards are divided already.
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any], scale: float | None = None) -> None:
+        if scale is None:
+            refuse_second(ScaleReward, env)
         divisor = unwrap(env).reward_scale if scale is None else scale
         if not 0 < divisor < float("inf"):
             raise UsageError(f"scale must be a positive number, not {scale!r}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,8 +12,8 @@ from typing import Any, Literal
 
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import evaluate
-from natlang_envs.evaluation.agents import AgentInput, Decision
-from natlang_envs.evaluation.runs import Run
+from natlang_envs.evaluation.agents import AgentInput, Decision, name_of
+from natlang_envs.evaluation.runs import Run, provenance
 from natlang_envs.files import whole_folder, write_whole
 from reference_agent import collection, rlft, rollout, sft
 from reference_agent.collection import Example
@@ -243,9 +244,20 @@ class Players:
         return decision
 
     def evaluate(self, protocol: str, sampling: bool = False, **options: Any) -> Run:
-        """Play a protocol, and return the run; `options`, such as `out`, and errors are those of `evaluate`."""
-        run, _ = evaluate(self.agent(sampling), protocol, **{"name": "players", **options})
+        """Play a protocol, and return the run; `options`, such as `out`, and errors are those of `evaluate`.
+
+        With `resume` a run of other weights or settings is refused.
+        """
+        agent = self.agent(sampling)
+        if options.get("out") is not None and options.get("source") is None:
+            source = provenance("object", name_of(agent))
+            options["source"] = replace(source, checkpoint=self._fingerprint())
+        run, _ = evaluate(agent, protocol, **{"name": "players", **options})
         return run
+
+    def _fingerprint(self) -> str:
+        weights = [each.fingerprint() for each in self._models.values()]
+        return hashlib.sha256("\n".join([*weights, dump_config(self.config)]).encode()).hexdigest()
 
 
 @contextmanager

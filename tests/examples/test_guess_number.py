@@ -15,6 +15,7 @@ from natlang_envs import NatLangEnv, UsageError
 from natlang_envs.conformance import CHECKS, Case, Check
 from natlang_envs.env import Outcome
 from natlang_envs.episodes import EpisodesVectorEnv
+from natlang_envs.vector import NatLangVectorEnv
 
 ENV_ID = "Example/GuessNumber-v0"
 
@@ -65,6 +66,10 @@ class Half(NatLangEnv):
         return Outcome(command, 0.0)
 
 
+class HalfVector(NatLangVectorEnv):
+    """Has none of its hooks."""
+
+
 def test_slips_of_an_author_are_named_where_they_happen() -> None:
     assert type(Listing().reset(seed=0)[1]["admissible_commands"]) is tuple
     many = EpisodesVectorEnv(Listing(), 2)
@@ -78,3 +83,5 @@ def test_slips_of_an_author_are_named_where_they_happen() -> None:
         kept.snapshot()
     with pytest.raises(UsageError, match=r"^Half has no _admissible_commands, _begin, .*task: write these hooks"):
         Half()
+    with pytest.raises(UsageError, match=r"^HalfVector has no _act, _admissible_commands, .*see NatLangVectorEnv$"):
+        HalfVector(Listing(), 2)

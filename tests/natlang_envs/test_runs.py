@@ -7,7 +7,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,7 @@ import natlang_envs
 from natlang_envs import UsageError
 from natlang_envs.evaluation import AgentInput, Decision, evaluate, load_agent, load_protocol, read_run
 from natlang_envs.evaluation.agents import RandomAgent, find_agent
-from natlang_envs.evaluation.runs import JOURNAL_FILE, RUN_FILE, TRAJECTORIES_FILE
+from natlang_envs.evaluation.runs import JOURNAL_FILE, RUN_FILE, TRAJECTORIES_FILE, Provenance
 from natlang_envs.trajectory import MAX_ACTION_CHARACTERS, MAX_REFLECTION_BYTES
 
 WHOLE = load_protocol("dangerous-taxi-pickup/v1")
@@ -101,11 +101,23 @@ def test_an_unfinished_run_is_neither_overwritten_nor_mixed(tmp_path: Path) -> N
     before = (tmp_path / JOURNAL_FILE).read_bytes()
     with pytest.raises(UsageError, match="add --resume"):
         evaluate(RandomAgent(), SMALL, out=tmp_path, name="a")
-    with pytest.raises(UsageError, match="of another protocol, agent or number of runs"):
+    with pytest.raises(UsageError, match="of another protocol, agent, number of runs or weights"):
         evaluate(RandomAgent(), SMALL, out=tmp_path, name="b", resume=True)
     with pytest.raises(UsageError, match="finish it with `natlang evaluate --resume"):
         read_run(tmp_path)
     assert (tmp_path / JOURNAL_FILE).read_bytes() == before
+
+
+def test_a_run_does_not_go_on_with_other_weights(tmp_path: Path) -> None:
+    old, new = (Provenance(checkpoint=each) for each in ("old", "new"))
+    with pytest.raises(ConnectionError):
+        evaluate(Failing(5), SMALL, out=tmp_path, batch=1, source=old)
+    with pytest.raises(UsageError, match="number of runs or weights: choose another --out"):
+        evaluate(RandomAgent(), SMALL, out=tmp_path, resume=True, source=new)
+    evaluate(RandomAgent(), SMALL, out=tmp_path, resume=True, source=old)
+    assert evaluate(RandomAgent(), SMALL, out=tmp_path, resume=True, source=old)[0].provenance == asdict(old)
+    with pytest.raises(UsageError, match="already holds a run of other weights"):
+        evaluate(RandomAgent(), SMALL, out=tmp_path, resume=True, source=new)
 
 
 def test_threads_record_the_same_bytes(tmp_path: Path) -> None:

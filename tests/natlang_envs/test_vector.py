@@ -194,6 +194,13 @@ def test_wrong_arguments_are_named(kwargs: dict[str, Any], words: str) -> None:
         gymnasium.make_vec(DROPOFF, 2, vectorization_mode="vector_entry_point", **kwargs)
 
 
+@pytest.mark.parametrize("number", [0, -1, 2.0])
+@pytest.mark.parametrize("id", ["NatLang/ALFWorld-v0", "NatLang/AutoExplore-v0", DROPOFF])
+def test_no_environments_are_no_vector(id: str, number: Any) -> None:
+    with pytest.raises(UsageError, match=f"^num_envs must be a whole number of at least 1, not {number}"):
+        gymnasium.make_vec(id, number, vectorization_mode="vector_entry_point")
+
+
 @pytest.mark.parametrize("id", ["NatLang/ALFWorld-v0", "NatLang/AutoExplore-v0", "NatLang/DangerousTaxi-v0"])
 def test_ansi_shows_the_situation_in_both_forms(id: str) -> None:
     single = gymnasium.make(id, render_mode="ansi")

@@ -14,6 +14,7 @@ import natlang_envs
 from natlang_envs import NatLangEnv, UsageError, unwrap
 from natlang_envs.dangerous_taxi.env import DangerousTaxiEnv
 from natlang_envs.dangerous_taxi.words import COMMANDS, DONE
+from natlang_envs.learners import vector_wrappers
 from natlang_envs.learners.wrappers import ChatMessages, ChoiceIndexActions, MilestoneReward, ScaleReward
 from natlang_envs.prompt import PathStep, state_prompt
 
@@ -57,6 +58,14 @@ def test_scaled_rewards_are_within_one_and_proportional(id: str) -> None:
 
 def test_scale_can_be_given() -> None:
     assert follow_plan(ScaleReward(make(), 4))[-1] == 5.0
+
+
+def test_rewards_are_not_divided_a_second_time_unless_asked() -> None:
+    twice: list[tuple[Any, Any]] = [(ScaleReward, make()), (vector_wrappers.ScaleReward, gymnasium.make_vec(IDS[0], 2))]
+    for wrapper, env in twice:
+        with pytest.raises(UsageError, match="^the rewards are divided already: leave the second ScaleReward out"):
+            wrapper(wrapper(env))
+        assert wrapper(wrapper(env), 2).scale == 2
 
 
 @pytest.mark.parametrize("scale", [0, -1.0, float("nan"), float("inf")])

@@ -19,7 +19,7 @@ from typing import Any
 from natlang_envs.sandbox.isolation.watch import Limits
 
 SECRET = "canary-7c1f03"
-ALLOWANCE = 3.0  # seconds beyond the limit, on a busy machine
+ALLOWANCE = 5.0  # seconds beyond the limit, on a busy machine
 PRELUDE = """
 import json, os, sys, time
 P = json.loads(sys.argv[1])

@@ -10,6 +10,7 @@ charged by the piece, each at the most that it can hold. No reading grows withou
 from __future__ import annotations
 
 import os
+import platform
 import socket
 import stat
 import time
@@ -20,7 +21,9 @@ from pathlib import Path
 
 from natlang_envs.files import opening
 
-_SECONDS, _SECONDS_MORE = 0.01, 0.06  # of a look, for what the kernel holds; more where that was not enough
+# Processor time of a look, for what the kernel holds; more where that was not enough. Not wall-clock time: where others
+# want the processor, looks would see so little that what a program holds for a second is not found in time.
+_SECONDS, _SECONDS_MORE = 0.01, 0.06
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _BLOCK = 1 << 16
@@ -31,6 +34,9 @@ _NO_KIND = 0  # what the kernel says of epoll and the like
 SHARED_MAP = 8 << 20
 """The most bytes of one anonymous shared map: its pages stay when nobody's tables show them any more."""
 _UNREADABLE = 256 * _PIPE + 65_536 * _AREA  # of a process that hides its descriptors and its areas
+# The calls clone and vfork, and the flags of a clone that waits for a process in its own memory, as vfork does.
+_CLONE, _VFORK = {"x86_64": (b"56", b"58"), "aarch64": (b"220", b"")}.get(platform.machine(), (b"", b""))
+_SAME_MEMORY = 0x100 | 0x4000
 _DATAGRAMS = 14  # how often a socket for datagrams can be sent what a sender may hold: its queue takes 11
 _DATAGRAM, _STREAMS = b"0002", 3  # a stream is sent once what its sender may hold, and half of that beyond
 
@@ -64,19 +70,39 @@ class Processes:
         What the kernel holds is counted piecemeal, as much at a time as a look may take: a program can make that long.
         """
         each = list(self._living())
+        limit -= self._terminals_hold()
         left = limit - sum(map(self._resident, each))
         if max(self._kernel, self._counted) > left:
-            left = limit - sum(map(self._share, each))
-        begun = time.monotonic()
+            left = limit - self._in_use(each)
+        begun = time.thread_time()
         for part in self._parts:
             self._counted += part
-            if self._counted > left or time.monotonic() - begun > self._seconds:
+            if self._counted > left or time.thread_time() - begun > self._seconds:
                 self._seconds = _SECONDS_MORE
                 break
         else:
             self._kernel, self._counted, self._seconds = self._counted, 0, _SECONDS
             self._parts = self._held_by_kernel(each)
         return max(self._kernel, self._counted) > left
+
+    def _in_use(self, processes: list[str]) -> int:
+        """Return the shares of all processes; of one that waits for another in its memory, that other's alone.
+
+        Who has waited from before all were listed until after all were read had its memory read at that other.
+        """
+        before = {each for process in processes for each in self._waiting(process)}
+        shares = {process: self._share(process) for process in self._living()}
+        return sum(share for process, share in shares.items() if before.isdisjoint(self._waiting(process)))
+
+    def _waiting(self, process: str) -> Iterator[tuple[str, bytes]]:
+        """Yield the threads that wait for a process in their own memory to begin its program, and when: a count."""
+        with suppress(OSError):
+            folder = process.partition("/")[0] + "/task"
+            for thread in self._listed(folder):
+                call, flags, *_ = *b"".join(self._blocks(f"{folder}/{thread}/syscall")).split(), b"", b"0"
+                if call and (call == _VFORK or (call == _CLONE and int(flags, 16) & _SAME_MEMORY == _SAME_MEMORY)):
+                    status = b"".join(self._blocks(f"{folder}/{thread}/status"))
+                    yield thread, status.partition(b"\nvoluntary_ctxt_switches:")[2].partition(b"\n")[0]
 
     def _living(self) -> Iterator[str]:
         """Yield the folder in /proc of each process, or of a thread of it where the leading one has exited."""
@@ -119,8 +145,6 @@ class Processes:
         return self._resident(process)
 
     def _held_by_kernel(self, processes: list[str]) -> Iterator[int]:
-        with os.scandir(self._terminals) as terminals:
-            yield from (_TERMINAL for _ in terminals)
         yield from self._held_by_sockets()
         pipes: set[tuple[int, int]] = set()
         shared: set[bytes] = set()
@@ -128,6 +152,10 @@ class Processes:
             yield from self._tables(process)
             yield from self._areas(process, shared)
             yield from self._descriptors(process, pipes)
+
+    def _terminals_hold(self) -> int:
+        with os.scandir(self._terminals) as terminals:  # few: one number of the kernel's limits those of all programs
+            return sum(_TERMINAL for _ in terminals)
 
     def _held_by_sockets(self) -> Iterator[int]:
         """Yield what sockets can hold; those that wait to be accepted belong to no process, but are listed."""

@@ -22,7 +22,7 @@ _LOOK_EVERY = 0.02  # seconds
 _GRACE = 5.0  # seconds in which the last output of killed processes must have been read
 _SHORT = 1 << 30  # bytes: below this, and a quarter of what there was, the machine itself runs short
 BLOCK = 4096  # a program may make one file for so many bytes of its disk limit
-_SURE = (0.001, 0.004, 0.016)  # seconds after each of which memory must be too much again
+_SURE = (0.001, 0.004, 0.008, 0.016)  # seconds after each of which memory must be too much again
 
 
 @dataclass(frozen=True)
@@ -94,8 +94,8 @@ class Watch:
             return True
         if self._processes is None:
             return False
-        # Several times in a row: a process that starts another shows its memory twice, until that one has begun its
-        # own program, a thousandth of a second later; or more where others want the processor.
+        # Several times in a row: a process that starts another shows its memory twice until that one has begun its own
+        # program, where it is not seen to wait for it.
         for pause in _SURE:
             if not self._processes.holds_more(self._limits.memory):
                 return False

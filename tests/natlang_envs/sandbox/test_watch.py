@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,12 @@ FILLED = "x = bytearray(os.urandom(4096)) * (100 << 8)\n"  # 100 MB
 HONEST = {
     "starts many programs while it holds more than half": (
         f"import os, subprocess\n{FILLED}for _ in range(200): subprocess.run(['/bin/true'], check=True)"
+    ),
+    "holds more than half while a program is slow to begin": (
+        "import os, time\nos.mkfifo('/tmp/f')\n"
+        "if os.fork() == 0: time.sleep(.5); open('/tmp/f', 'w').close(); os._exit(0)\n"
+        f"{FILLED}a = [(os.POSIX_SPAWN_OPEN, 0, '/tmp/f', os.O_RDONLY, 0)]\n"
+        "os.posix_spawn('/bin/true', ['true'], {}, file_actions=a)"
     ),
     "shares most of its memory with its children": (
         f"import os, time\n{FILLED}ps = [os.fork() for _ in range(4)]\ntime.sleep(.5)\n"
@@ -77,6 +84,14 @@ def test_a_thread_that_goes_on_without_its_leader_is_counted() -> None:
             assert processes._share(mine) > 50 << 20
             assert sum(processes._tables(mine)) > 0
         child.stdin.close() if child.stdin else None
+
+
+def test_what_the_kernel_holds_is_counted_where_others_want_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    passed = count()
+    monkeypatch.setattr("time.monotonic", lambda: float(next(passed)))  # a second passes between any two lines
+    with Processes(os.getpid(), Path("/")) as processes:
+        assert not any(processes.holds_more(1 << 50) for _ in range(60))
+        assert processes._kernel > 0
 
 
 def test_who_counts_memory_is_said_as_it_is() -> None:
