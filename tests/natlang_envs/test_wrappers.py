@@ -63,7 +63,7 @@ def test_scale_can_be_given() -> None:
 def test_rewards_are_not_divided_a_second_time_unless_asked() -> None:
     twice: list[tuple[Any, Any]] = [(ScaleReward, make()), (vector_wrappers.ScaleReward, gymnasium.make_vec(IDS[0], 2))]
     for wrapper, env in twice:
-        with pytest.raises(UsageError, match="^the rewards are divided already: leave the second ScaleReward out"):
+        with pytest.raises(UsageError, match=r"^the rewards are divided already: leave the second ScaleReward out"):
             wrapper(wrapper(env))
         assert wrapper(wrapper(env), 2).scale == 2
 
