@@ -6,9 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 
 
+@pytest.mark.slow
 def test_the_agents_speed_is_measured_and_written(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     small = ["--episodes", "4", "--group", "2", "--horizon", "2", "--plain-episodes", "1", "--choices", "1"]
@@ -20,6 +23,7 @@ def test_the_agents_speed_is_measured_and_written(tmp_path: Path) -> None:
     assert all(row.rstrip("| ").endswith(("yes", "NO")) for row in rows)
 
 
+@pytest.mark.slow
 def test_the_reflectors_speed_is_measured_and_its_texts_are_those_of_generate(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     small = ["--tasks", "1", "--group", "3", "--steps", "2", "--reflection-tokens", "4", "--out", str(page)]

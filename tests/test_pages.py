@@ -78,6 +78,7 @@ NOT_RUN = (
     Left("reflect_rl.md", r"reflect-rl train|natlang evaluate", HOURS),
     Left("reflect_rl_library.md", r"reflect-rl train", HOURS),
 )
+LONG = ("own_repository.md", "submit.md")  # pages that take more than ten seconds
 SLOW = {
     "autoexplore.md": r"natlang data (verify|check|stats)$",
     "evaluate.md": r".* --concurrency 16",
@@ -188,7 +189,9 @@ def follow(page: Path, reader: Reader, *, slow: bool) -> None:
                 reader.compare(block, printed)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=[pytest.mark.slow] * (page.name in LONG), id=page.name) for page in PAGES]
+)
 def test_a_reader_can_do_what_a_page_says(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with reading(page, tmp_path, monkeypatch) as reader:
         follow(page, reader, slow=False)

@@ -23,8 +23,8 @@ all_repositories = needs_repositories(*protocol_names())  # every entry is repla
 
 
 def _board(name: str) -> Any:
-    """Return a board, as slow where it takes minutes: it plans searches, or runs tests in the sandbox."""
-    slow = name.startswith(("autoexplore-search", "autoexplore-change-"))
+    """Return a board, as slow where it plans searches, runs tests in the sandbox, or another is of its kind."""
+    slow = name.startswith(("autoexplore-search", "autoexplore-change", "autoexplore/")) or "-cities/" in name
     return pytest.param(name, marks=pytest.mark.slow if slow else ())
 
 

@@ -22,17 +22,17 @@ GENERATED: dict[str, Any] = {"map": "generated"}
 EMBEDDED: dict[str, Any] = {"dataset": "embedded"}  # the labelled dataset needs a download
 CASES = [
     *(Case(entry.id, EMBEDDED if "AutoExplore" in entry.id else {}) for entry in ENVIRONMENTS),
-    Case("NatLang/DangerousTaxi-v0", GENERATED),
-    Case("NatLang/AutoExplore-Search-v0", {**EMBEDDED, "order": "ranked", "split": "test"}),
     Case("NatLang/AutoExplore-Change-v0", {**EMBEDDED, "partial": True, "split": "train", "file_budget": 200}),
     Case("NatLang/ALFWorld-v0", {"split": "train", "source": "mixed"}),
     Case("NatLang/DangerousTaxi-v0", {**GENERATED, "feedback": "explained"}),
-    Case("NatLang/AutoExplore-v0", {**EMBEDDED, "feedback": "explained"}),
-    Case("NatLang/AutoExplore-Search-v0", {**EMBEDDED, "feedback": "explained"}),
     Case("NatLang/AutoExplore-ChangeLine-v0", {"dataset": "embedded", "explain": True}),
     Case("NatLang/ALFWorld-v0", {"split": "test", "explain": True}),
 ]
 FURTHER = [  # other splits, lengths and sizes of what is above
+    Case("NatLang/AutoExplore-v0", {**EMBEDDED, "feedback": "explained"}),
+    Case("NatLang/AutoExplore-Search-v0", {**EMBEDDED, "feedback": "explained"}),
+    Case("NatLang/DangerousTaxi-v0", GENERATED),
+    Case("NatLang/AutoExplore-Search-v0", {**EMBEDDED, "order": "ranked", "split": "test"}),
     Case("NatLang/DangerousTaxi-Pickup-v0", GENERATED),
     Case("NatLang/DangerousTaxi-Dropoff-v0", GENERATED),
     Case("NatLang/DangerousTaxi-Pickup-v0", {"split": "train"}),

@@ -95,6 +95,7 @@ def test_a_model_that_ends_its_line_with_eos_has_not_ended_the_game(trainer: Any
     assert played["env_mask"] == [[1, 0]]
 
 
+@pytest.mark.slow
 def test_without_max_tokens_the_model_is_the_limit_so_that_alfworld_fits(trainer: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -157,6 +157,7 @@ def test_a_cluster_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     assert "no Ray cluster answers at 127.0.0.1:9" in line
 
 
+@pytest.mark.slow
 def test_a_node_with_another_version_is_one_line(tmp_path: Path) -> None:
     pytest.importorskip("ray")
     from ray.cluster_utils import Cluster

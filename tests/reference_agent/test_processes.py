@@ -32,6 +32,7 @@ def launch(*command: str) -> None:
     assert run.returncode == 0, run.stderr
 
 
+@pytest.mark.slow
 def test_two_processes_take_the_step_that_one_takes(model: LanguageModel, tmp_path: Path) -> None:
     model.save(tmp_path / "model")
     launch("tests.support.one_update", str(tmp_path))

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from reference_agent.tiny.making import tiny_folder
 
 TRAIN = """
@@ -21,6 +23,7 @@ print(Trainer(AutoModelForCausalLM.from_pretrained(sys.argv[1]), settings, train
 """
 
 
+@pytest.mark.slow
 def test_a_trainer_of_transformers_trains_in_the_root(tmp_path: Path) -> None:
     command = [sys.executable, "-c", TRAIN, str(tiny_folder()), str(tmp_path)]
     done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)

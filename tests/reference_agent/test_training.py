@@ -175,7 +175,7 @@ def test_resuming_is_exact(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ("experiment", "crashes"),
     [
         ("taxi-pickup-maps/best", [("labels", 2), ("labels", 30), ("walls", 4), ("directions", 2)]),
-        ("alfworld/sft-only", [("lists", 14), ("repeating", 1), ("labels", 15)]),
+        pytest.param("alfworld/sft-only", [("lists", 14), ("repeating", 1), ("labels", 15)], marks=pytest.mark.slow),
     ],
 )
 def test_a_warm_up_that_crashed_goes_on_to_the_same_weights(
@@ -395,6 +395,7 @@ def test_configs_read_back_and_name_what_is_wrong() -> None:
     assert Config(curriculum=(Stage(iterations=1),)).curriculum[0].iterations == 1
 
 
+@pytest.mark.slow
 def test_generated_maps_train_too(out: Path) -> None:
     train(quick_config("env_kwargs={map='generated'}", stages=(1,)), out, silent)
     _, played = evaluate(load_agent(f"reflect-rl:{out}"), "dangerous-taxi-pickup-cities/v1", episodes=3)

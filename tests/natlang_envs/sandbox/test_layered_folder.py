@@ -42,6 +42,7 @@ def shared(repo: Path) -> Path:
     return module._shared[open_repository(repo)].layer.folder
 
 
+@pytest.mark.slow
 def test_a_run_beside_many_files_takes_no_longer_than_beside_few(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
