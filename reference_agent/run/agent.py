@@ -94,8 +94,8 @@ def load(argument: str, sampling: bool = False) -> ReflectRLAgent:
     """Return the agent of `reflect-rl:RUN`, `reflect-rl:RUN/policy-sft` or `reflect-rl:PLAYER.json`."""
     path = Path(argument)
     if not argument:
-        name = "reflect-rl-sample" if sampling else "reflect-rl"
-        raise UsageError(f"agent {name} needs a run: write --agent {name}:RUN")
+        name = "players-sample" if sampling else "players"
+        raise UsageError(f"the players need a folder: write --agent {name}:FOLDER, of reflect-rl train or Players.save")
     if is_published(path):
         with TemporaryDirectory() as folder:
             return ReflectRLAgent(Path(folder), unpack(path, Path(folder)), sampling)

@@ -23,6 +23,8 @@ def load_config(
 ) -> Config:
     """Read a config file or a preset, then apply the file `over` and `key=value` settings such as `rl.batch=64`.
 
+    Beside `over`, a folder of its name may hold TASK.toml, which is applied after it to the presets of that task.
+
     A preset is a file in `experiments/`, named without its ending, or TASK/METHOD, which is
     `experiments/methods/METHOD.toml` applied to `experiments/TASK/best.toml`. A file with `base = "other.toml"`
     (relative to it) states only what differs from that file; `base` may also be a list, in which later files win.
@@ -30,7 +32,10 @@ def load_config(
     content: dict[str, Any] = {}
     given: set[str] = set()
     named = () if path is None else (path,) if path.is_file() else preset_files(path) or (path,)
-    for file in (*named, over) if over else named:
+    if over is not None:
+        of_task = over.parent / over.stem / f"{path.parent.name if path and not path.is_file() else ''}.toml"
+        named = (*named, over, *((of_task,) if of_task.exists() else ()))
+    for file in named:
         content = _merged(content, _read(file, (), given))
     for setting in settings or []:
         key, separator, value = setting.partition("=")

@@ -59,9 +59,28 @@ def changes(config: Config, other: Config) -> set[str]:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_every_experiment_is_a_config_of_a_known_row(path: Path) -> None:
     load_config(path)
+    if path.parent.parent.name == "presets":  # a model's settings for one task
+        assert path.parent.name in PRESETS
+        assert path.stem in TASKS
+        return
     assert path.parent.name in {*TASKS, "methods", "presets", "untuned", "gain"}
     if path.parent.name not in ("untuned", "gain"):  # named as agents are, by their models; and by its task
         assert path.stem in ({*PRESETS, "shipped"} if path.parent.name == "presets" else METHODS)
+
+
+def test_a_models_preset_has_settings_of_its_own_for_a_task() -> None:
+    pickup, dropoff = (
+        cell_config(task, "faithful", PRESETS["smollm2"], 0, []) for task in ("taxi-pickup", "taxi-dropoff")
+    )
+    assert (pickup.collect.trajectories, pickup.collect.policy_trajectories, pickup.sft_reflector.steps) == (
+        100,
+        100,
+        200,
+    )
+    assert (dropoff.collect.trajectories, dropoff.sft_reflector.batch) == (25, 16)
+    over = EXPERIMENTS / "presets" / "smollm2.toml"
+    trained = load_config(Path("taxi-pickup/best"), ["collect.policy_trajectories=7"], over)
+    assert (trained.collect.trajectories, trained.collect.policy_trajectories) == (100, 7)
 
 
 def test_taxis_demonstrations_are_of_the_environment_that_a_curriculum_ends_in() -> None:
@@ -114,7 +133,7 @@ def test_a_preset_leaves_out_what_a_row_leaves_out() -> None:
         config = cell_config("taxi-pickup", "rlft-only", PRESETS[name], 0, [])
         assert (config.reflect, config.sft_policy.steps) == (False, 0), name
     large = cell_config("taxi-pickup", "best", PRESETS["smollm2"], 0, [])
-    assert (large.model.name, large.sft_policy.steps, large.sft_reflector.steps) == ("smollm2", 20, 100)
+    assert (large.model.name, large.sft_policy.steps, large.sft_reflector.steps) == ("smollm2", 20, 200)
     assert (large.head, large.history, large.model.precision) == ("saycan", 0, "auto")
 
 
