@@ -15,6 +15,7 @@ import pytest
 from natlang_envs import unwrap
 from natlang_envs.prompt import chat_messages, state_prompt
 
+pytestmark = pytest.mark.timeout(1800)  # examples that learn take minutes
 ROOT = Path(__file__).parents[2]
 GAMES, EPISODES = ("NatLang/DangerousTaxi-v0", "NatLang/ALFWorld-v0"), 10
 EQUAL = f"equal to ours: {EPISODES * len(GAMES)} episodes of the taxi and of ALFWorld, 0 differences"
