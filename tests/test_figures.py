@@ -62,7 +62,9 @@ CHANGE = ("autoexplore-change-line/v1", "autoexplore-change-file/v1", "autoexplo
 
 FIGURES = {
     "README.md": [
-        f"imitation alone wins 99%, and {mean(f'{PICKUP}-cities/v1/reflect-rl-tiny-sft-only')} in unseen cities.",
+        f"RL lifts SmolLM2-135M from {rate(f'{PICKUP}/v1/smollm2-one-step-seed0')} to"
+        f" {rate(f'{PICKUP}/v1/smollm2-reflect-rl-seed0')} (one seed)",
+        f"imitation wins 99%, {mean(f'{PICKUP}-cities/v1/reflect-rl-tiny-sft-only')} in unseen cities.",
         f"six types in unseen rooms: {mean(ALFWORLD)}, by imitation; RL did not help. A hand-written expert wins"
         f" {rate('alfworld-generated/v1/expert')}.",
         f"reads every file, wins {rate('autoexplore/v1/bm25')}, our best walker"
@@ -132,6 +134,10 @@ FIGURES = {
         f"| `zero-shot:smollm2` | 0% (0 to 8) | 0% (0 to 8) | {whole(f'{PICKUP}/v1/smollm2-zero-shot')} |"
         f" {whole(f'{DROPOFF}/v1/smollm2-zero-shot')} |"
         f" {whole(f'{TOMATO}/smollm2-zero-shot')} |",
+        f"| SFT only, 25 trajectories | | | {whole(f'{PICKUP}/v1/smollm2-sft-faithful-seed0')} |",
+        f"100 trajectories** | | | **{whole(f'{PICKUP}/v1/smollm2-sft-only-seed0')}** |",
+        f"| SFT of one policy step, drawn | | | {whole(f'{PICKUP}/v1/smollm2-one-step-seed0')} |",
+        f"| **Reflect-RL from there, drawn** | | | **{whole(f'{PICKUP}/v1/smollm2-reflect-rl-seed0')}** |",
     ],
     "benchmarks/results/README.md": [
         f"by imitation: {mean(ALFWORLD)} of fresh games",
@@ -216,4 +222,4 @@ def test_the_readme_prints_what_table_2_prints() -> None:
     imitation, learned = (cell(method, "sampled") for method in ("SFT only, best", "Reflect-RL best"))
     paper, greedy = cell("Reflect-RL faithful", "sampled", 4), cell("SFT only, best", "greedy")
     text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    assert f"RL lifts {imitation} to {learned} (paper {paper}). Greedy imitation alone wins {greedy}," in text
+    assert f"million-weight players {imitation} to {learned} (paper {paper}). Greedy imitation wins {greedy}," in text
