@@ -82,7 +82,7 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         except ValueError:
             modes = ", ".join(each.value for each in AutoresetMode)
             raise UsageError(f"unknown autoreset_mode {autoreset_mode!r}: choose one of {modes}") from None
-        if not isinstance(num_envs, (int, np.integer)) or num_envs < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not _is_whole(num_envs) or num_envs < 1:
             raise UsageError(f"num_envs must be a whole number of at least 1, not {num_envs!r}")
         self.changes = 0  # how often `call` or `set_attr` may have changed the episodes
         self._limit = _checked_limit(max_episode_steps, env.horizon)

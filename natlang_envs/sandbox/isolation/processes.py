@@ -34,9 +34,10 @@ _NO_KIND = 0  # what the kernel says of epoll and the like
 SHARED_MAP = 8 << 20
 """The most bytes of one anonymous shared map: its pages stay when nobody's tables show them any more."""
 _UNREADABLE = 256 * _PIPE + 65_536 * _AREA  # of a process that hides its descriptors and its areas
-# The calls clone and vfork, and the flags of a clone that waits for a process in its own memory, as vfork does.
-_CLONE, _VFORK = {"x86_64": (b"56", b"58"), "aarch64": (b"220", b"")}.get(platform.machine(), (b"", b""))
-_SAME_MEMORY = 0x100 | 0x4000
+CLONE = {"x86_64": 56, "aarch64": 220}
+"""The number of the system call, by processor."""
+_CLONE, _VFORK = (str(each.get(platform.machine())).encode() for each in (CLONE, {"x86_64": 58}))
+_SAME_MEMORY = 0x100 | 0x4000  # the flags of a clone that waits for a process in its own memory, as vfork does
 _DATAGRAMS = 14  # how often a socket for datagrams can be sent what a sender may hold: its queue takes 11
 _DATAGRAM, _STREAMS = b"0002", 3  # a stream is sent once what its sender may hold, and half of that beyond
 
@@ -100,7 +101,7 @@ class Processes:
             folder = process.partition("/")[0] + "/task"
             for thread in self._listed(folder):
                 call, flags, *_ = *b"".join(self._blocks(f"{folder}/{thread}/syscall")).split(), b"", b"0"
-                if call and (call == _VFORK or (call == _CLONE and int(flags, 16) & _SAME_MEMORY == _SAME_MEMORY)):
+                if call == _VFORK or (call == _CLONE and int(flags, 16) & _SAME_MEMORY == _SAME_MEMORY):
                     status = b"".join(self._blocks(f"{folder}/{thread}/status"))
                     yield thread, status.partition(b"\nvoluntary_ctxt_switches:")[2].partition(b"\n")[0]
 

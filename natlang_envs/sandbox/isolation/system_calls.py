@@ -16,7 +16,7 @@ import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from natlang_envs.sandbox.isolation.processes import SHARED_MAP
+from natlang_envs.sandbox.isolation.processes import CLONE, SHARED_MAP
 
 _LOAD, _EQUAL, _MORE, _AT_LEAST, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x25, 0x35, 0x45, 0x54, 0x06
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000
@@ -76,8 +76,8 @@ _AARCH64 = (
 )
 
 _MACHINES = {
-    "x86_64": _Machine(0xC000003E, 56, (41, 53), 54, 72, 9, 335, (*_X86_64, *_EVERYWHERE)),
-    "aarch64": _Machine(0xC00000B7, 220, (198, 199), 208, 25, 222, 294, (*_AARCH64, *_EVERYWHERE)),
+    "x86_64": _Machine(0xC000003E, CLONE["x86_64"], (41, 53), 54, 72, 9, 335, (*_X86_64, *_EVERYWHERE)),
+    "aarch64": _Machine(0xC00000B7, CLONE["aarch64"], (198, 199), 208, 25, 222, 294, (*_AARCH64, *_EVERYWHERE)),
 }
 
 
