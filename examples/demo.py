@@ -1,12 +1,13 @@
 """What reward adds to imitation, on a CPU: train on DangerousTaxi with three seeds, evaluate, verify, show a table.
 
-python examples/demo.py [--out runs/demo] [--jobs 2]
+python examples/demo.py [--out runs/demo] [--jobs 2] [--target demo] [--preset tiny]
 
 The teacher of 100 demonstrations says the right thing and does another in one step of five. Each seed's policy is
 fine-tuned on them, then trained by reward. Before and after, it plays the 100 held-out starts of
 `dangerous-taxi-pickup/v1`, greedily and with commands sampled at temperature 1, as the paper's (its Table 3). Every
 recording is packed as a submission, which replays it, and the leaderboard's pages are built. A demo that was stopped
-resumes. It is one setting of benchmarks/results/gain.md.
+resumes. It is one setting of benchmarks/results/gain.md. `make demo-smollm2` does the same with a pretrained model
+after one step of imitation (benchmarks/results/smollm2.md).
 """
 
 from __future__ import annotations
@@ -58,17 +59,18 @@ def submit(cell: Cell, submissions: Path) -> None:
 def demo(
     out: Annotated[Path, typer.Option(help="Where everything goes.")] = Path("runs/demo"),
     jobs: Annotated[int, typer.Option(min=1, help="Seeds at a time, a core each.")] = 2,
+    target: Annotated[str, typer.Option(help="What `reflect-rl reproduce` makes.")] = "demo",
     preset: Annotated[str, typer.Option(help="As of `reflect-rl reproduce`.")] = "tiny",
 ) -> None:
     """Train, evaluate, verify and show."""
     started = time.perf_counter()
-    reproduce("demo", out, preset, jobs=jobs)
+    reproduce(target, out, preset, jobs=jobs)
     console.print("Packing and replaying …")
-    for cell in make_plan(TARGETS["demo"], PRESETS[preset], out).cells:
+    for cell in make_plan(TARGETS[target], PRESETS[preset], out).cells:
         submit(cell, out / "submissions")
     index = build(out / "submissions", out / "site")
     console.print(f"Every episode was replayed action by action. {time.perf_counter() - started:.0f} seconds.")
-    console.print(f"Learning curves: {out / 'demo.png'}")
+    console.print(f"Learning curves: {out / target}.png")
     console.print(f"Leaderboard:     {index}")
 
 

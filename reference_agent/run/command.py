@@ -97,7 +97,10 @@ def train(
 @app.command()
 def reproduce(
     target: Annotated[
-        str, typer.Argument(help="table2, figure2 to figure4, algorithms, appendix-a, appendix-e2, gain, gain-alfworld")
+        str,
+        typer.Argument(
+            help="table2, figure2 to figure4, algorithms, appendix-a, appendix-e2, gain, gain-alfworld, gain-smollm2"
+        ),
     ],
     out: Annotated[Path, typer.Option(help="Where everything goes. A stopped run there resumes.")],
     preset: Annotated[

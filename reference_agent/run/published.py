@@ -1,8 +1,9 @@
-"""Trained players as files that a repository can hold: weights in 6 bits, played as they are published.
+"""Trained players as files that a repository can hold: weights in 6 bits, adapters in 4, played as they are published.
 
 Each row of a matrix is kept as whole numbers of -31 to 31 and one scale; vectors stay as they are. Compressed, two
-players of a million weights take 1.5 MB; 8 bits would take a third more. Rounding makes a published player another
-agent than the run that it comes from, so it is evaluated for itself.
+players of a million weights take 1.5 MB; 8 bits would take a third more. An adapter is a small change of weights that
+stay as they are: -5 to 5 do, with a scale for each of its ranks, and two of rank 16 on SmolLM2 take 4.7 MB. Rounding
+makes a published player another agent than the run that it comes from, so it is evaluated for itself.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from reference_agent.run.stages import CONFIG, read_config
 
 _SCALE = ".scale"
 _WEIGHTS = ".safetensors"
-_LARGEST = 31
+_ADAPTER = "adapter_model.safetensors"
+_LARGEST, _LARGEST_OF_ADAPTER = 31, 5
 # What `LanguageModel.save` writes: nothing else is published or read, no code in particular.
 _PLAYER_FILES = frozenset(
     {
@@ -31,7 +33,7 @@ _PLAYER_FILES = frozenset(
         "special_tokens_map.json",
         "chat_template.jinja",
         "adapter_config.json",
-        "adapter_model.safetensors",
+        _ADAPTER,
         "base.sha256",
     }
 )
@@ -86,6 +88,8 @@ def unpack(player: Path, run: Path) -> str:
 
 def rounded(weights: bytes, file: Path) -> bytes:
     """Return the content of a safetensors file with its matrices rounded."""
+    of_adapter = file.name == _ADAPTER
+    largest = _LARGEST_OF_ADAPTER if of_adapter else _LARGEST
     packed: dict[str, torch.Tensor] = {}
     for name, weight in load(weights).items():
         if not bool(weight.isfinite().all()):
@@ -93,7 +97,8 @@ def rounded(weights: bytes, file: Path) -> bytes:
         if weight.ndim < 2:
             packed[name] = weight.float()
             continue
-        scale = weight.float().abs().amax(dim=-1, keepdim=True).clamp(min=1e-12) / _LARGEST
+        across = -2 if of_adapter and weight.shape[-1] < weight.shape[-2] else -1  # ranks are few
+        scale = weight.float().abs().amax(dim=across, keepdim=True).clamp(min=1e-12) / largest
         packed[name] = (weight.float() / scale).round().to(torch.int8)
         packed[name + _SCALE] = scale
     return save(packed, {"format": "pt"})
