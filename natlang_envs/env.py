@@ -11,7 +11,15 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
 from gymnasium.wrappers import TimeLimit
 
-from natlang_envs.errors import MADE_WITH, UsageError, check_arguments, check_hooks, check_options, check_task_id
+from natlang_envs.errors import (
+    MADE_WITH,
+    UsageError,
+    check_arguments,
+    check_count,
+    check_hooks,
+    check_options,
+    check_task_id,
+)
 from natlang_envs.spaces import CommandText, UnicodeText, escape_surrogates
 from natlang_envs.specs import with_horizon
 from natlang_envs.tasks import Tasks
@@ -107,13 +115,11 @@ class NatLangEnv(gymnasium.Env[str, str]):
         self.explains, self._explained = check_explaining(explain, feedback)
         if self.explains and type(self)._explain is NatLangEnv._explain:
             raise UsageError(f"{type(self).__name__} does not say why: leave out explain and feedback")
-        if not isinstance(horizon, int) or horizon < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise UsageError(f"horizon must be a whole number of at least 1, not {horizon!r}")
         modes = self.metadata["render_modes"]
         if render_mode is not None and render_mode not in modes:
             raise UsageError(f"unknown render_mode {render_mode!r}: choose one of {', '.join(modes)}, or None")
         self.tasks = tasks
-        self.horizon = horizon
+        self.horizon = check_count("horizon", horizon)
         self.render_mode = render_mode
         self.max_commands = max_commands
         self.observation_space: UnicodeText = UnicodeText(max_observation + LONGEST * self._explained)  # pyright: ignore[reportIncompatibleVariableOverride]

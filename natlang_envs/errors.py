@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
 from inspect import Parameter, signature
+from numbers import Integral
 from typing import Any, cast
 
 MADE_WITH = ("max_episode_steps",)  # what `gymnasium.make` takes besides
@@ -36,6 +37,22 @@ def check_flag(name: str, given: Any) -> None:
     """Raise `UsageError` unless a value is True or False: of other texts, `"no"` would be taken for True."""
     if not isinstance(given, bool):
         raise UsageError(f"{name} must be True or False, not {given!a}")
+
+
+def check_count(name: str, given: Any, least: int = 1) -> int:
+    """Return a whole number of any kind, NumPy's too, as Python's own.
+
+    Raises:
+        UsageError: It is none, or below `least`. True is none: it would be taken for 1.
+    """
+    if not is_count(given, least):
+        raise UsageError(f"{name} must be a whole number of at least {least}, not {given!a}")
+    return int(given)
+
+
+def is_count(given: Any, least: int) -> bool:
+    """Return whether it is a whole number of at least `least`."""
+    return not isinstance(given, bool) and isinstance(given, Integral) and int(given) >= least
 
 
 def command_at(commands: Sequence[str], position: int, noops: int) -> str | None:

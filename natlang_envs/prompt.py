@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from natlang_envs.errors import UsageError
+from natlang_envs.errors import UsageError, is_count
 
 History = Literal["full", "none"] | int
 CUT = " … [cut]"
@@ -47,7 +47,7 @@ class Choice(NamedTuple):
 
 def check_history(history: History) -> None:
     """Raise `UsageError` unless `history` is `"full"`, `"none"` or a whole number of steps."""
-    if history not in ("full", "none") and not (isinstance(history, int) and history >= 0):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if history not in ("full", "none") and not is_count(history, 0):
         raise UsageError(f"history must be 'full', 'none' or a number of steps, not {history!r}")
 
 

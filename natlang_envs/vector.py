@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
@@ -20,7 +21,15 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
 from natlang_envs.env import MAX_COMMAND_LENGTH, NatLangEnv, without_margins
-from natlang_envs.errors import UsageError, check_arguments, check_hooks, check_options, check_task_id
+from natlang_envs.errors import (
+    UsageError,
+    check_arguments,
+    check_count,
+    check_hooks,
+    check_options,
+    check_task_id,
+    is_count,
+)
 from natlang_envs.spaces import CommandText, UnicodeText, escape_surrogates
 
 Indices = NDArray[np.intp]
@@ -82,12 +91,10 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         except ValueError:
             modes = ", ".join(each.value for each in AutoresetMode)
             raise UsageError(f"unknown autoreset_mode {autoreset_mode!r}: choose one of {modes}") from None
-        if not _is_whole(num_envs) or num_envs < 1:
-            raise UsageError(f"num_envs must be a whole number of at least 1, not {num_envs!r}")
+        self.num_envs = check_count("num_envs", num_envs)
         self.changes = 0  # how often `call` or `set_attr` may have changed the episodes
         self._limit = _checked_limit(max_episode_steps, env.horizon)
         self._single = env
-        self.num_envs = num_envs
         self.tasks, self.horizon = env.tasks, env.horizon
         self.max_commands = env.max_commands
         self.reward_scale = env.reward_scale
@@ -346,12 +353,9 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         return array
 
     def _seeds(self, seed: Any) -> list[int | None]:
-        one = seed is None or _is_whole(seed)
-        given = [None if seed is None else int(seed) + at for at in range(self.num_envs)] if one else seed
-        for each in (seeds := self._each("seed", given)):
-            if each is not None and not (_is_whole(each) and each >= 0):
-                raise UsageError(f"a seed must be a whole number of at least 0, not {each!r}")
-        return [None if each is None else int(each) for each in seeds]
+        one = isinstance(seed, Integral)
+        given = [check_count("a seed", seed, 0) + at for at in range(self.num_envs)] if one else seed
+        return [None if each is None else check_count("a seed", each, 0) for each in self._each("seed", given)]
 
     def _each(self, name: str, values: Any) -> list[Any]:
         """Spread one value, or none, over all episodes; check the length of a list."""
@@ -393,12 +397,8 @@ def _checked_limit(limit: Any, horizon: int) -> int | None:
     """Return `max_episode_steps`; -1 is Gymnasium's word for none."""
     if limit is None or limit == -1:
         return None
-    if not isinstance(limit, int) or not 1 <= limit <= horizon:
+    if not is_count(limit, 1) or limit > horizon:
         raise UsageError(
             f"max_episode_steps must be from 1 to the horizon of {horizon} steps, not {limit!r}: pass horizon=… instead"
         )
-    return limit
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int | np.integer)
+    return int(limit)

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, Protocol, get_args
 
 from natlang_envs.copilot.command_text import bare, first_word
 from natlang_envs.copilot.replies import ENDS, Reply, read_reply
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, check_count, one_of
 from natlang_envs.evaluation.chat_endpoint import ChatEndpoint
 from natlang_envs.evaluation.model_text import prompt_texts
 from natlang_envs.prompt import Choice, enumerate_actions
@@ -157,8 +157,7 @@ class AutoExploreCopilot:
         commands: Mapping[str, TaskCommand] | None = None,
     ) -> None:
         one_of("mode", mode, MODES)
-        if not isinstance(steps, int) or steps < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise UsageError(f"steps must be a whole number of at least 1, not {steps!r}")
+        steps = check_count("steps", steps)
         self.shown = shown or Shown()
         if self.shown.choices and mode != "identify":
             raise UsageError(f"commands can be listed as choices to identify a file only, not in the mode {mode!r}")

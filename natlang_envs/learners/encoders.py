@@ -19,7 +19,7 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
 
-from natlang_envs.errors import UsageError
+from natlang_envs.errors import UsageError, check_count
 from natlang_envs.spaces import check_texts
 
 SIZE = 2048  # of vectors, unless told otherwise
@@ -52,9 +52,7 @@ class TextEncoder:
     """
 
     def __init__(self, size: int = SIZE) -> None:
-        if not isinstance(size, int | np.integer) or size < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise UsageError(f"size must be a whole number of at least 1, not {size!r}")
-        self.size = int(size)
+        self.size = check_count("size", size)
         self._vector = lru_cache(maxsize=4096)(self._hash)
 
     def __call__(self, text: str) -> np.ndarray[Any, np.dtype[np.float32]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from natlang_envs.errors import UsageError
+from natlang_envs.errors import UsageError, check_count
 from natlang_envs.spaces import escape_surrogates
 
 PAGE_SLOTS = 36  # a folder takes one, its `cd`; a file two, its `cat` and `id`
@@ -33,9 +33,7 @@ def check_budget(file_budget: int) -> int:
     Raises:
         UsageError: It is no whole number of at least 1.
     """
-    if not isinstance(file_budget, int) or file_budget < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise UsageError(f"file_budget must be a whole number of at least 1, not {file_budget!r}")
-    return file_budget
+    return check_count("file_budget", file_budget)
 
 
 def max_observation(file_budget: int) -> int:
