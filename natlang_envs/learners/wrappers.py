@@ -8,6 +8,8 @@ inside: make what a learner plays with `split="train"`; an environment's own def
 from __future__ import annotations
 
 import operator
+import warnings
+from difflib import get_close_matches
 from typing import Any, Literal, SupportsFloat
 
 import gymnasium
@@ -113,6 +115,8 @@ class ChoiceIndexActions(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructo
 class MilestoneReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """Pays once an episode when a milestone is reached: a curriculum for late rewards.
 
+    Where the first episode succeeds without it, a warning says which feedback came nearest: it may be misspelt.
+
     `MilestoneReward(env, "The passenger got into the taxi.", 21)` makes `DangerousTaxi-v0`, which pays -1 for the
     pickup, pay 20 for it as `DangerousTaxi-Dropoff-v0` does.
 
@@ -128,6 +132,7 @@ class MilestoneReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorAr
         self._feedback = feedback
         self._reward = reward
         self._paid = False
+        self._shown: set[str] | None = set()  # until it was reached once, or the warning given
 
     def reset(self, *, seed: int | None = None, options: Infos | None = None) -> tuple[Any, Infos]:
         """Begin an episode."""
@@ -138,8 +143,17 @@ class MilestoneReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorAr
         """Take a step; add the milestone's reward when it is reached."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         if not self._paid and info["feedback"] == self._feedback:
-            self._paid = True
+            self._paid, self._shown = True, None
             reward = float(reward) + self._reward
+        elif self._shown is not None:
+            self._shown.add(info["feedback"])
+            if info["success"]:
+                (near,) = get_close_matches(self._feedback, self._shown, 1, 0)
+                warnings.warn(
+                    f"an episode succeeded, and no step so far said {self._feedback!r}; nearest to it was {near!r}",
+                    stacklevel=2,
+                )
+                self._shown = None
         return observation, reward, terminated, truncated, info
 
 

@@ -160,6 +160,17 @@ def test_a_milestone_shown_twice_is_paid_once() -> None:
     assert rewards == [4.0, -1.0, -1.0]
 
 
+def test_a_milestone_that_a_won_episode_never_showed_is_told_once(recwarn: pytest.WarningsRecorder) -> None:
+    misspelt = MilestoneReward(make(), PICKED_UP.replace("got into", "got in"), 21)
+    with pytest.warns(UserWarning, match=f"no step so far said .* got in the taxi.*nearest to it was '{PICKED_UP}'"):
+        plain = follow_plan(misspelt)
+    assert plain == follow_plan(make())
+    recwarn.clear()
+    follow_plan(misspelt)
+    follow_plan(MilestoneReward(make(), PICKED_UP, 21))
+    assert not recwarn
+
+
 def test_chat_messages_hold_the_prompt_and_the_commands() -> None:
     env = ChatMessages(make(), history=1)
     messages, info = env.reset(options=TASK)
