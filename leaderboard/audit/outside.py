@@ -274,7 +274,7 @@ def _inside(
     told = arguments(root, 0, "", _LIMITS)
     # All has to be mounted before the root becomes read-only.
     end = max(at for at, pair in enumerate(pairwise(told)) if pair == ("--remount-ro", "/"))
-    mounts = [*folders(str(top))]
+    mounts = [*folders(str(top), str(top / "cache"))]
     for source, name in places.items():
         mounts += ["--ro-bind", str(source), str(top / name)]
     for name in _HIDDEN:

@@ -369,10 +369,16 @@ def _read(folder: Path, read: Any) -> Any:
 
 
 def finished(folder: Path, make: Callable[[Path], None]) -> Path:
-    """Return `folder`, made by `make` in a place beside it and renamed when whole, unless it is there already."""
+    """Return `folder`, made by `make` in a place beside it and renamed when whole, unless it is there already.
+
+    Who may read the folder may read its files: safetensors writes them for their owner alone, and an audit's agent runs
+    as another user.
+    """
     if not folder.exists():
         with whole_folder(folder, keep=True) as unfinished, disk_errors():
             make(unfinished)
+            for each in unfinished.rglob("*"):
+                each.chmod(each.stat().st_mode | unfinished.stat().st_mode & 0o444)
     return folder
 
 

@@ -6,12 +6,15 @@ import socket
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import save_file
 
 from leaderboard.audit import audit
 from leaderboard.pack import pack
 from natlang_envs import UsageError
 from natlang_envs.evaluation import evaluate, load_agent
 from natlang_envs.evaluation.runs import provenance
+from reference_agent.models.backbone import finished
 from reference_agent.run.pipeline import train
 from tests.leaderboard.forge import PROTOCOL
 from tests.leaderboard.test_audit import AGENTS, entry_of, here
@@ -97,6 +100,21 @@ def south(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("south")
     evaluate(lambda given: "move south", PROTOCOL, out=folder / "run", batch=1)
     return pack(folder / "run", name="agent", out=folder / "submissions", deterministic=True)
+
+
+def test_an_agent_reads_the_models_that_were_fetched(
+    south: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NATLANG_CACHE", str(tmp_path / "cache"))
+    weights = {"south": torch.ones(2)}
+    finished(tmp_path / "cache/models/small", lambda folder: save_file(weights, folder / "model.safetensors"))
+    (tmp_path / "agent_on_base.py").write_text(
+        "import os\nfrom safetensors import safe_open\n"
+        "with safe_open(os.environ['NATLANG_CACHE'] + '/models/small/model.safetensors', 'pt') as file:\n"
+        "    words = list(file.keys())\n"
+        "def agent(given):\n    return f'move {words[0]}'\n"
+    )
+    assert audit(south, "agent_on_base:agent", "beacon").problem == ""
 
 
 def test_a_module_that_needs_more_files_is_told_how_to_show_them(south: Path, tmp_path: Path) -> None:
