@@ -138,6 +138,9 @@ FIGURES = {
         f"100 trajectories** | | | **{whole(f'{PICKUP}/v1/smollm2-sft-only-seed0')}** |",
         f"| SFT of one policy step, drawn | | | {whole(f'{PICKUP}/v1/smollm2-one-step-seed0')} |",
         f"| **Reflect-RL from there, drawn** | | | **{whole(f'{PICKUP}/v1/smollm2-reflect-rl-seed0')}** |",
+        f"drawn, they win {rate(f'{PICKUP}/v1/smollm2-one-step-published-seed0')},"
+        f" {rate(f'{PICKUP}/v1/smollm2-reflect-rl-published-seed0')} and"
+        f" {rate(f'{PICKUP}/v1/smollm2-sft-only-published-seed0')} as well",
     ],
     "benchmarks/results/README.md": [
         f"by imitation: {mean(ALFWORLD)} of fresh games",
