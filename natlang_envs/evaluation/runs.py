@@ -84,7 +84,9 @@ def provenance(origin: str, agent: str) -> Provenance:
     argument = agent.partition(":")[2]
     weights = origin == "entry point" and argument and Path(argument).exists()
     digest = digest_of(Path(argument)) if weights else ""
-    command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]) if sys.argv else ""
+    started = getattr(sys.modules.get("__main__"), "__spec__", None)  # by python -m
+    program = f"python -m {started.name.removesuffix('.__main__')}" if started else Path("".join(sys.argv[:1])).name
+    command = " ".join([program, *sys.argv[1:]])
     agent, command = (
         "".join(each if each.isprintable() else " " for each in text)[:_MAX_TEXT] for text in (agent, command)
     )

@@ -251,7 +251,9 @@ def test_the_committed_players_are_whole_and_small() -> None:
     players = {player: published_files(player)[1] for player in committed.glob("*.json")}
     held = {file for files in players.values() for file in files.values()}
     assert held == set((committed / "files").iterdir())
-    assert all(sum(file.stat().st_size for file in files.values()) <= 1.5e6 for files in players.values())
+    for player, files in players.items():
+        most = 5e6 if player.name.startswith("smollm2") else 1.5e6  # adapters on a model that each fetches for themselves
+        assert sum(file.stat().st_size for file in files.values()) <= most
     assert sum(file.stat().st_size for file in held) <= 40e6
     rows = [row for table in standings(committed.with_name("submissions")) for row in table.entries]
     published = {hashlib.sha256(player.read_bytes()).hexdigest() for player in players}

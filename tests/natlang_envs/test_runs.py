@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -231,3 +232,11 @@ def test_white_space_around_an_agents_commands_leaves_no_trace(tmp_path: Path) -
     env = natlang_envs.record(SMALL, tmp_path / "loop")
     loop(env, lambda commands: f"{commands[0]}\r\n", 12)  # pyright: ignore[reportArgumentType]
     assert read_run(tmp_path / "loop")[1] == padded
+
+
+def test_a_run_of_a_module_names_the_command_that_starts_it(tmp_path: Path) -> None:
+    given = ["evaluate", "--agent", "oracle", "--protocol", "dangerous-taxi-pickup/v1", "--episodes", "1"]
+    command = ["-m", "natlang_envs.cli.main", *given, "--out", str(tmp_path / "run")]
+    subprocess.run([sys.executable, *command], check=True, capture_output=True)
+    told = json.loads((tmp_path / "run" / RUN_FILE).read_text())["provenance"]["command"]
+    assert told == " ".join(["python", *command])

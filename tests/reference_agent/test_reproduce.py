@@ -69,15 +69,14 @@ def test_every_experiment_is_a_config_of_a_known_row(path: Path) -> None:
 
 
 def test_a_models_preset_has_settings_of_its_own_for_a_task() -> None:
-    pickup, dropoff = (
-        cell_config(task, "faithful", PRESETS["smollm2"], 0, []) for task in ("taxi-pickup", "taxi-dropoff")
+    pickup, dropoff, cities = (
+        cell_config(task, "faithful", PRESETS["smollm2"], 0, [])
+        for task in ("taxi-pickup", "taxi-dropoff", "taxi-pickup-maps")
     )
-    assert (pickup.collect.trajectories, pickup.collect.policy_trajectories, pickup.sft_reflector.steps) == (
-        100,
-        100,
-        200,
-    )
-    assert (dropoff.collect.trajectories, dropoff.sft_reflector.batch) == (25, 16)
+    for task, steps in ((pickup, 200), (dropoff, 250)):
+        learned = (task.collect.trajectories, task.collect.policy_trajectories, task.sft_reflector.steps)
+        assert learned == (100, 100, steps)
+    assert cities.collect == cell_config("taxi-pickup-maps", "faithful", PRESETS["tiny"], 0, []).collect
     over = EXPERIMENTS / "presets" / "smollm2.toml"
     trained = load_config(Path("taxi-pickup/best"), ["collect.policy_trajectories=7"], over)
     assert (trained.collect.trajectories, trained.collect.policy_trajectories) == (100, 7)
