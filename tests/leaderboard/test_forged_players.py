@@ -252,7 +252,7 @@ def test_the_committed_players_are_whole_and_small() -> None:
     held = {file for files in players.values() for file in files.values()}
     assert held == set((committed / "files").iterdir())
     for player, files in players.items():
-        most = 5e6 if player.name.startswith("smollm2") else 1.5e6  # adapters on a model that each fetches for themselves
+        most = 5e6 if player.name.startswith("smollm2") else 1.5e6  # adapters; who plays fetches the model
         assert sum(file.stat().st_size for file in files.values()) <= most
     assert sum(file.stat().st_size for file in held) <= 40e6
     rows = [row for table in standings(committed.with_name("submissions")) for row in table.entries]
