@@ -145,7 +145,7 @@ def reached(points: Sequence[Sequence[float]], column: int) -> str:
     """Say when a share of states was followed that is enough, or how far it came."""
     found = next((each for each in points if each[column] >= ENOUGH), None)
     if found:
-        return f"{found[0]:.0f} steps, {found[1]:.0f} s"
+        return f"{found[0]:.0f} step{'s' * (found[0] != 1)}, {found[1]:.0f} s"
     best = max(each[column] for each in points)
     return f"not in {points[-1][0]:.0f} steps, {points[-1][1]:.0f} s; best {best:.0%}"
 
@@ -153,6 +153,11 @@ def reached(points: Sequence[Sequence[float]], column: int) -> str:
 def cells(title: str, points: Sequence[Sequence[float]]) -> list[str]:
     """Return the line of the table for a way of teaching."""
     return [title, f"{points[0][2]:.0%}", reached(points, 2), reached(points, 3)]
+
+
+def curve(points: Sequence[Sequence[float]]) -> str:
+    """Say how often a true reflection was followed after so many steps, labels drawn."""
+    return ", ".join(f"{each[2]:.0%} after {each[0]:.0f}" for each in points)
 
 
 def conclusion(found: dict[str, Any]) -> str:
@@ -194,6 +199,7 @@ def main() -> None:
         ("what is taught", "untaught", "95%, labels drawn", "95%, labels in order"),
         rows,
         ("torch", "transformers"),
+        [f"{WAYS[name].title}: {curve(found[name]['points'])}." for name in WAYS if name in found],
         how=f"One seed, batches of {BATCH}, rate {RATE:g}, LoRA of rank 16, {STATES} states of the split `validation`.",
     )
 
