@@ -24,6 +24,7 @@ from natlang_envs.spaces import UnicodeText, check_commands, check_texts
 
 Infos = dict[str, Any]
 Messages = tuple[dict[str, str], ...]
+_COMPARED = 200  # feedbacks that are looked at for a misspelt milestone, and characters of each
 
 
 def refuse_second(scaling: type[Any], env: Any) -> None:
@@ -115,7 +116,7 @@ class ChoiceIndexActions(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructo
 class MilestoneReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """Pays once an episode when a milestone is reached: a curriculum for late rewards.
 
-    Where the first episode succeeds without it, a warning says which feedback came nearest: it may be misspelt.
+    Where an episode succeeds before it was ever reached, a warning tells the nearest feedback: it may be misspelt.
 
     `MilestoneReward(env, "The passenger got into the taxi.", 21)` makes `DangerousTaxi-v0`, which pays -1 for the
     pickup, pay 20 for it as `DangerousTaxi-Dropoff-v0` does.
@@ -146,7 +147,8 @@ class MilestoneReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorAr
             self._paid, self._shown = True, None
             reward = float(reward) + self._reward
         elif self._shown is not None:
-            self._shown.add(info["feedback"])
+            if len(self._shown) < _COMPARED:
+                self._shown.add(info["feedback"][:_COMPARED])
             if info["success"]:
                 (near,) = get_close_matches(self._feedback, self._shown, 1, 0)
                 warnings.warn(
