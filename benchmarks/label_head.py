@@ -1,10 +1,10 @@
 """How long a pretrained model takes to follow a true reflection: by labels (section 4.3) or by commands (SayCan).
 
-`python benchmarks/label_head.py --model smollm2 --seconds 600` prints a table and writes results/label_head.md.
+`python benchmarks/label_head.py --seconds 600` prints a table and writes results/label_head.md.
 
 The teacher's own reflections in DangerousTaxi's pickup are shown, so nothing is left but to read the sentence and to
 find its command in the list. Each way of teaching is measured every ten steps on states of the split `validation`. What
-was measured is kept in --out, and a stopped run goes on with the next way.
+was measured is kept in runs/, by the seconds, and a stopped run goes on with the next way.
 """
 
 from __future__ import annotations
@@ -67,12 +67,9 @@ WAYS = {
 
 def lesson_of(model: LanguageModel, example: Example, kind: str, rng: np.random.Generator) -> Lesson:
     """Return an example as a lesson."""
+    right = example.commands.index(example.action)
     if isinstance(model, SayCanPolicy):
-        return (
-            model.ask(example.state, example.reflection, ()),
-            list(example.commands),
-            example.commands.index(example.action),
-        )
+        return model.ask(example.state, example.reflection, ()), list(example.commands), right
     choices = model.list_actions(example.commands, None if kind == "ordered" else rng)
     prompt = model.ask(example.state, example.reflection, choices)
     if kind == "short":
@@ -80,7 +77,7 @@ def lesson_of(model: LanguageModel, example: Example, kind: str, rng: np.random.
         prompt = prompt.replace(
             policy_prompt(example.state, example.reflection, choices), policy_prompt("", said, choices)
         )
-    return prompt, [each.label for each in choices], example.commands.index(example.action)
+    return prompt, [each.label for each in choices], right
 
 
 @torch.no_grad()
@@ -105,12 +102,10 @@ def examples_of(split: str, most: int) -> list[Example]:
     return taught[:: max(1, len(taught) // most)][:most]
 
 
-def learn(
-    name: str, model: str, seconds: float, taught: Sequence[Example], held_out: Sequence[Example]
-) -> dict[str, Any]:
+def learn(name: str, seconds: float, taught: Sequence[Example], held_out: Sequence[Example]) -> dict[str, Any]:
     """Teach in one way until both ways of listing are followed; return the points: steps, seconds, drawn, in order."""
     way = WAYS[name]
-    base = LanguageModel.load(model_source(model), ModelConfig(chat=way.chat))
+    base = LanguageModel.load(model_source("smollm2"), ModelConfig(chat=way.chat))
     policy = base.with_adapter("policy", ModelConfig(lora_rank=16, chat=way.chat))
     if way.saycan:
         policy = SayCanPolicy(policy)
@@ -178,19 +173,18 @@ def conclusion(found: dict[str, Any]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", default="smollm2")
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--ways", nargs="*", choices=WAYS, default=list(WAYS))
-    parser.add_argument("--out", type=Path, default=Path("runs/label_head.json"))
     asked = parser.parse_args()
     torch.set_num_threads(1)
-    found: dict[str, Any] = json.loads(asked.out.read_text()) if asked.out.exists() else {}
+    kept = Path(f"runs/label_head-{asked.seconds:g}.json")
+    found: dict[str, Any] = json.loads(kept.read_text()) if kept.exists() else {}
     taught, held_out = examples_of("train", 400), examples_of("validation", STATES)
     for name in asked.ways:
         if name not in found:
-            found[name] = learn(name, asked.model, asked.seconds, taught, held_out)
-            asked.out.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(asked.out, json.dumps(found).encode())
+            found[name] = learn(name, asked.seconds, taught, held_out)
+            kept.parent.mkdir(exist_ok=True)
+            write_whole(kept, json.dumps(found).encode())
     rows = [cells(way.title, found[name]["points"]) for name, way in WAYS.items() if name in found]
     publish(
         RESULTS / "label_head.md",

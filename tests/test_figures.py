@@ -66,7 +66,7 @@ FIGURES = {
         f"wins {rate(f'{DROPOFF}/v1/smollm2-sft-only-published-seed0')} of pickups and deliveries by imitation",
         f"RL lifts one step from {rate(f'{PICKUP}/v1/smollm2-one-step-seed0')} to"
         f" {rate(f'{PICKUP}/v1/smollm2-reflect-rl-seed0')},",
-        f"In unseen cities: {mean(f'{PICKUP}-cities/v1/reflect-rl-tiny-sft-only')}.",
+        f"These win {mean(f'{PICKUP}-cities/v1/reflect-rl-tiny-sft-only')} in unseen cities.",
         f"six types in unseen rooms: {mean(ALFWORLD)} by imitation, not more by RL. A hand-written expert wins"
         f" {rate('alfworld-generated/v1/expert')}.",
         f"reads every file, wins {rate('autoexplore/v1/bm25')}, our best walker"
