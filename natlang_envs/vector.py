@@ -211,8 +211,7 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
             if self._task_ids[first] is None or self.autoreset_mode is not AutoresetMode.NEXT_STEP:
                 raise ResetNeeded(f"step() was called while environment {first} is not in an episode: call reset()")
             active = np.flatnonzero(~self._ended)
-            running: list[int] = active.tolist()
-            commands = [actions[index] for index in running]
+            commands = [actions[index] for index in active.tolist()]
         self._steps[active] += 1
         outcomes = self._act(active, self._strip(active, self._clean(commands)))
         rewards[active] = outcomes.rewards
@@ -332,15 +331,13 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
 
     def _start(self, indices: Indices, task_ids: list[str | None] | None = None) -> None:
         """Begin the episodes `indices`; where `task_ids` (one an environment) has no task, draw one."""
-        where: list[int] = indices.tolist()
-        if not where:
+        if not (where := indices.tolist()):
             return
         draw = self._draw
         begun = [draw(index) if task_ids is None else task_ids[index] or draw(index) for index in where]
         self._task_ids[indices] = begun
         self._steps[indices] = 0
-        self._ended[indices] = self._game_over[indices] = False
-        self._success[indices] = False
+        self._ended[indices] = self._game_over[indices] = self._success[indices] = False
         self._feedback[indices], self._why[indices] = "", None
         self._observations[indices] = self._begin(where, begun)
 
@@ -379,8 +376,7 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         }
         if self._single.explains:
             columns["why"] = self._why.copy()
-        infos: Infos = {}
-        everyone = bool(mask.all())
+        infos, everyone = dict[str, Any](), bool(mask.all())
         for key, column in columns.items():
             if not everyone:
                 column[~mask] = False if column.dtype == np.bool_ else None

@@ -18,7 +18,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from natlang_envs.errors import UsageError
+from natlang_envs.errors import UsageError, one_of
 from natlang_envs.evaluation import load_protocol, protocol_names
 from natlang_envs.evaluation.protocols import Episode, Protocol
 from natlang_envs.making import make_env
@@ -253,6 +253,10 @@ class Plan:
         words = ["reflect-rl", "reproduce", self.target.name, "--preset", self.preset.name]
         if self.tasks != self.target.tasks:
             words += [word for task in self.tasks for word in ("--task", task)]
+        if self.target.methods != TARGETS[self.target.name].methods:
+            words += [word for method in self.target.methods for word in ("--method", method)]
+        if self.preset.seeds != PRESETS[self.preset.name].seeds:
+            words += [word for seed in self.preset.seeds for word in ("--seed", str(seed))]
         words += [word for setting in self.settings for word in ("--set", setting)]
         words += ["--split", self.split] if self.split != "test" else []
         return shlex.join([*words, "--out", str(self.out)])
@@ -265,13 +269,23 @@ def make_plan(
     tasks: Sequence[str] = (),
     settings: Sequence[str] = (),
     split: str = "test",
+    methods: Sequence[str] = (),
+    seeds: Sequence[int] = (),
 ) -> Plan:
-    """Return the plan of a target; `tasks` replace its own, `settings` are `key=value` over all configs."""
+    """Return the plan of a target; `settings` are `key=value` over all configs.
+
+    Where given, `tasks` and `seeds` replace the target's and the preset's, and `methods` are those of the target's that
+    are wanted.
+    """
     if setting := next((each for each in settings if each.partition("=")[0] == "seed"), None):
-        raise UsageError(
-            f"{setting!r} would change nothing, since seeds are the preset's: choose another --preset, or train one "
-            "config with `reflect-rl train`"
-        )
+        raise UsageError(f"{setting!r} would change nothing: choose seeds with --seed")
+    for each in methods:
+        one_of("method", each, target.methods)
+        pair = {after := each.removesuffix("-sft"), f"{after}-sft"}
+        if target.gain and not pair <= {*methods}:
+            raise UsageError(f"{each} alone has no gain to show: choose --method {after}-sft,{after}")
+    target = replace(target, methods=tuple(each for each in target.methods if not methods or each in methods))
+    preset = replace(preset, seeds=tuple(dict.fromkeys(seeds)) or preset.seeds)
     chosen, settings = tuple(tasks) or target.tasks, list(settings)
     cells = [
         Cell(task, agent, None, None, out / "baselines" / task / agent, split)

@@ -110,6 +110,12 @@ def reproduce(
         list[str] | None,
         typer.Option(help="A task instead of the target's own, such as taxi-dropoff; several with commas or repeated."),
     ] = None,
+    method: Annotated[
+        list[str] | None, typer.Option(help="Of the target's methods this one alone; several with commas or repeated.")
+    ] = None,
+    seed: Annotated[
+        list[int] | None, typer.Option(min=0, help="A training seed instead of the preset's own; may be repeated.")
+    ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Cells at a time, a core or a GPU each.")] = 2,
     split: Annotated[
         str, typer.Option(help="test plays the tasks' protocols. validation is for choosing settings.")
@@ -124,12 +130,12 @@ def reproduce(
     one_of("target", target, TARGETS)
     one_of("preset", preset, PRESETS)
     one_of("split", split, ("test", "validation"))
-    tasks = [name for each in task or [] for name in each.split(",")]
+    tasks, methods = ([name for each in given or [] for name in each.split(",")] for given in (task, method))
     for each in tasks:
         one_of("task", each, TASKS)
     from reference_agent.paper.reproduce import reproduce as run_plan
 
-    plan = make_plan(TARGETS[target], PRESETS[preset], out, tasks, setting or [], split)
+    plan = make_plan(TARGETS[target], PRESETS[preset], out, tasks, setting or [], split, methods, seed or [])
     console = Console(width=None if sys.stdout.isatty() else 140)  # a file is as wide as the table
     started = time.perf_counter()
     with bars() as progress:

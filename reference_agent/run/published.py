@@ -22,6 +22,8 @@ _SCALE = ".scale"
 _WEIGHTS = ".safetensors"
 _ADAPTER = "adapter_model.safetensors"
 _LARGEST, _LARGEST_OF_ADAPTER = 31, 5
+# The setting "auto" is bf16 where that is faster: there it would be another agent than the one that was recorded.
+_WHATEVER_THE_MACHINE = (b'"precision": "auto"', b'"precision": "fp32"')
 # What `LanguageModel.save` writes: nothing else is published or read, no code in particular.
 _PLAYER_FILES = frozenset(
     {
@@ -80,6 +82,8 @@ def unpack(player: Path, run: Path) -> str:
             raise UsageError(f"{player} names {name}, which is no file of a player")
         (run / folder).mkdir(exist_ok=True)
         content = published.unpacked(file)
+        if name == CONFIG:
+            content = content.replace(*_WHATEVER_THE_MACHINE)
         (run / name).write_bytes(read_rounded(content, file) if name.endswith(_WEIGHTS) else content)
     if policy not in ("policy", "policy-sft"):
         raise UsageError(f'{player} names the policy {policy[:40]!r}: it must be "policy" or "policy-sft"')

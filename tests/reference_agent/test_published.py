@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -56,6 +57,20 @@ def test_a_player_plays_as_it_was_published(run: Path, player: Path, tmp_path: P
     # Rounding what is rounded changes nothing, so a published player can be published again.
     for _ in range(2):
         assert publish(folder, "policy", tmp_path / "again.json").read_bytes() == player.read_bytes()
+
+
+def test_a_player_computes_alike_on_every_machine(
+    run: Path, player: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: True)
+    here, expected = tmp_path / "here", load_agent(f"reflect-rl:{player}")
+    shutil.copytree(run, here)
+    settings = (here / "settings.json").read_text()
+    (here / "settings.json").write_text(settings.replace('"precision": "fp32"', '"precision": "auto"'))
+    loaded = load_agent(f"reflect-rl:{publish(here, 'policy', tmp_path / 'auto' / 'both.json')}")
+    assert isinstance(loaded, ReflectRLAgent)
+    assert {each.dtype for each in loaded._policy.model.parameters()} == {torch.float32}
+    assert evaluate(loaded, PROTOCOL, episodes=3)[1] == evaluate(expected, PROTOCOL, episodes=3)[1]
 
 
 def test_another_players_file_and_any_other_are_not_written_over(run: Path, player: Path) -> None:

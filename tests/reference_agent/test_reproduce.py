@@ -290,7 +290,9 @@ def test_wrong_names_are_one_line(tmp_path: Path) -> None:
         (("figure2", "--preset", "quik"), "choose one of quick"),
         (("figure2", "--task", "taxi"), "unknown task"),
         (("figure2", "--set", "rl.entropie=1"), "unknown config key"),
-        (("figure2", "--set", "seed=5"), "seeds are the preset's"),
+        (("figure2", "--set", "seed=5"), "choose seeds with --seed"),
+        (("figure2", "--method", "one-step"), "unknown method"),
+        (("gain-smollm2", "--method", "one-step"), "choose --method one-step-sft,one-step"),
     ):
         result = CliRunner().invoke(app, ["reproduce", *arguments, "--out", str(tmp_path / "out")])
         assert isinstance(result.exception, UsageError)
@@ -298,19 +300,16 @@ def test_wrong_names_are_one_line(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_several_seeds_have_students_interval(tmp_path: Path) -> None:
-    preset = replace(SMOKE, name="two", seeds=(0, 1))
-    target = replace(TARGETS["figure2"], methods=("rlft-only",))
-    (entry,) = [
-        entry
-        for entry in reproduce(make_plan(target, preset, tmp_path / "out"), 1, silent, silent)
-        if entry.method == "rlft-only" and not entry.sampled
-    ]
+def test_seeds_and_methods_are_chosen_and_several_seeds_have_students_interval(tmp_path: Path) -> None:
+    plan = make_plan(TARGETS["figure2"], SMOKE, tmp_path / "out", methods=["rlft-only"], seeds=[0, 1])
+    assert plan.command.startswith("reflect-rl reproduce figure2 --preset smoke --method rlft-only --seed 0 --seed 1 ")
+    table = reproduce(plan, 1, silent, silent)
+    (entry,) = [each for each in table if each.method == "rlft-only" and not each.sampled]
     assert entry.kind == "seeds"
     assert len(entry.rates) == 2
     assert entry.interval is not None
     assert entry.interval.low <= entry.mean <= entry.interval.high  # type: ignore[operator]
-    assert why_not("alfworld-tomato", "no-curriculum", preset, []) is not None
+    assert why_not("alfworld-tomato", "no-curriculum", SMOKE, []) is not None
 
 
 def test_settings_are_chosen_on_validation_tasks_which_no_protocol_has(tmp_path: Path) -> None:

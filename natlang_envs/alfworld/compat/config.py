@@ -14,7 +14,7 @@ from typing import Any, Literal, cast
 from natlang_envs.alfworld.engine.goals import TASK_TYPES
 from natlang_envs.alfworld.engine.grammar import GRAMMARS
 from natlang_envs.alfworld.games.official import VARIABLE
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, is_count, one_of
 from natlang_envs.evaluation.protocols import load_protocol
 from natlang_envs.why import check_explaining
 
@@ -63,7 +63,7 @@ def settings_of(config: Config, train_eval: str, grammar: str | None = None, exp
     training = train_eval == "train"
     method = one_of("general.training_method", str(value(config, "general", "training_method")), _METHODS)
     steps = value(config, _METHODS[method], "training", "max_nb_steps_per_episode")
-    if not isinstance(steps, int) or steps < 1:
+    if not is_count(steps, 1):
         raise UsageError(
             f"{_METHODS[method]}.training.max_nb_steps_per_episode is {steps!a}: set a whole number above 0"
         )

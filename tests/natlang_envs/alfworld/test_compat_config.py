@@ -78,6 +78,7 @@ def test_bad_configs_are_refused_in_a_line(tmp_path: Path) -> None:
     assert "dataset.num_train_games is '5'" in refused(dataset__num_train_games="5")
     assert "unknown general.training_method 'grpo': choose one of" in refused(general__training_method="grpo")
     assert "dagger.training.max_nb_steps_per_episode is 0" in refused(dagger__training={"max_nb_steps_per_episode": 0})
+    assert "is True: set a whole number" in refused(dagger__training={"max_nb_steps_per_episode": True})
     assert "no dagger.training.max_nb_steps_per_episode" in refused(dagger__training={})
     assert "unknown env.expert_type 'oracle'" in refused(env__expert_type="oracle")
     assert "is no folder" in refused(dataset__data_path=str(tmp_path / "missing"))
