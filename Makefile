@@ -33,7 +33,7 @@ test: lint bubblewrap data textworld
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not slow"
 
 test-full: lint bubblewrap data textworld
-	$(BIN)/pytest -n $(WORKERS) --dist loadgroup
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup --hypothesis-profile full
 	$(MAKE) conformance
 
 # The examples with other libraries, and our extras, in environments with versions that go together; writes docs/libraries.md.
