@@ -331,10 +331,10 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
 
     def _start(self, indices: Indices, task_ids: list[str | None] | None = None) -> None:
         """Begin the episodes `indices`; where `task_ids` (one an environment) has no task, draw one."""
-        if not (where := indices.tolist()):
+        where: list[int] = indices.tolist()
+        if not where:
             return
-        draw = self._draw
-        begun = [draw(index) if task_ids is None else task_ids[index] or draw(index) for index in where]
+        begun = [(task_ids and task_ids[index]) or self._draw(index) for index in where]
         self._task_ids[indices] = begun
         self._steps[indices] = 0
         self._ended[indices] = self._game_over[indices] = self._success[indices] = False
