@@ -107,13 +107,12 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         self.observation_space = Tuple([UnicodeText(longest) for _ in range(num_envs)])
         self._action_spaces = [CommandText(MAX_COMMAND_LENGTH, commands) for _ in range(num_envs)]
         self._action_space = Tuple(self._action_spaces)
-        self._task_ids = object_array([None] * num_envs)
+        self._task_ids, self._why = object_array([None] * num_envs), object_array([None] * num_envs)
         self._steps = np.zeros(num_envs, dtype=np.int64)
         self._ended = np.ones(num_envs, dtype=np.bool_)
         self._game_over = np.ones(num_envs, dtype=np.bool_)  # the same, were it not for `max_episode_steps`
         self._success = np.zeros(num_envs, dtype=np.bool_)
-        self._feedback, self._why = object_array([""] * num_envs), object_array([None] * num_envs)
-        self._observations = object_array([""] * num_envs)
+        self._feedback, self._observations = object_array([""] * num_envs), object_array([""] * num_envs)
         self._all: Indices = np.arange(num_envs)
 
     # What a subclass writes.
@@ -334,7 +333,8 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         where: list[int] = indices.tolist()
         if not where:
             return
-        begun = [(task_ids and task_ids[index]) or self._draw(index) for index in where]
+        given = task_ids or [None] * self.num_envs
+        begun = [given[index] or self._draw(index) for index in where]
         self._task_ids[indices] = begun
         self._steps[indices] = 0
         self._ended[indices] = self._game_over[indices] = self._success[indices] = False
