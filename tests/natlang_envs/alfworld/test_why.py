@@ -37,9 +37,13 @@ def test_proposals_work_remedies_remove_the_cause_and_few_commands_are_left_with
 
 
 def otherwise_hidden(world: World, rng: random.Random) -> World:
-    """Return a game that looks the same, where all that is not seen lies elsewhere and has other numbers."""
-    game, here = world.game, world.game.at[world.location]
+    """Return a game that looks the same, where all that is not seen lies elsewhere and has other numbers.
+
+    What a listed command names counts as seen: who holds a knife may slice what lies behind a closed door.
+    """
+    game, here, listed = world.game, world.game.at[world.location], [f"{each} " for each in world.commands]
     seen = seen_here(world) | (0 if world.held is None else 1 << world.held)
+    seen |= sum(1 << at for at, thing in enumerate(game.things) if any(f" {thing.name} " in each for each in listed))
     things = tuple(
         each if seen >> at & 1 else each._replace(name=f"{each.name.rpartition(' ')[0]} {at + 50}")
         for at, each in enumerate(game.things)
