@@ -145,12 +145,12 @@ FIGURES = {
         f" {rate(f'{PICKUP}/v1/smollm2-reflect-rl-published-seed0')} and"
         f" {rate(f'{PICKUP}/v1/smollm2-sft-only-published-seed0')} as well",
         *(
-            f"| {row} | {untuned} | {whole(f'{PICKUP}/v1/smollm2-{name}-published-seed0')} |"
-            f" {whole(f'{PICKUP}/v1/smollm2-{name}-published-seed1')} |".replace("|  |", "| |")
-            for row, untuned, name in (
-                ("SFT only, `sft-faithful`, 100 trajectories", "4% (2 to 10)", "sft-only"),
-                ("SFT of one policy step", "", "one-step"),
-                ("Reflect-RL from there", "", "reflect-rl"),
+            f"{row} {whole(f'{PICKUP}/v1/smollm2-{name}-published-seed0')} |"
+            f" {whole(f'{PICKUP}/v1/smollm2-{name}-published-seed1')} |"
+            for row, name in (
+                ("| SFT only, `sft-faithful`, 100 trajectories | 4% (2 to 10) |", "sft-only"),
+                ("| SFT of one policy step | |", "one-step"),
+                ("| Reflect-RL from there | |", "reflect-rl"),
             )
         ),
     ],

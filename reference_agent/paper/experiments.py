@@ -281,8 +281,8 @@ def make_plan(
         raise UsageError(f"{setting!r} would change nothing: choose seeds with --seed")
     for each in methods:
         one_of("method", each, target.methods)
-        pair = {after := each.removesuffix("-sft"), f"{after}-sft"}
-        if target.gain and not pair <= {*methods}:
+        after = each.removesuffix("-sft")
+        if target.gain and not {after, f"{after}-sft"} <= {*methods}:
             raise UsageError(f"{each} alone has no gain to show: choose --method {after}-sft,{after}")
     target = replace(target, methods=tuple(each for each in target.methods if not methods or each in methods))
     preset = replace(preset, seeds=tuple(dict.fromkeys(seeds)) or preset.seeds)
