@@ -65,13 +65,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def like(row: Row, name: str, outcomes: str | None = None, **stated: Any) -> Row:
-    """Return a row like another one, under another name and perhaps with other outcomes."""
+    """Return a row of one entry like another row, under another name and perhaps with other outcomes."""
     entry = row.entry
     won = outcomes or entry.result.outcomes
     result = entry.result.model_copy(update={"outcomes": won, "success_rate": won.count("1") / len(won)})
     submission = entry.submission.model_copy(update={"name": name, **stated})
     entry = dataclasses.replace(entry, submission=submission, result=result)
-    return dataclasses.replace(row, entry=entry, path=f"{submission.protocol}/{name}")
+    return dataclasses.replace(row, entry=entry, path=f"{submission.protocol}/{name}", members=())
 
 
 # The first page.
