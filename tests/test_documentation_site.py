@@ -61,6 +61,12 @@ class Addresses(HTMLParser):
             self.loaded.append(given["href"] or "")
 
 
+def test_tests_that_share_what_is_dear_are_run_by_one_process(request: pytest.FixtureRequest) -> None:
+    if not request.config.getoption("loadgroup", False):
+        pytest.skip("not a process of pytest -n N --dist loadgroup")
+    assert request.node.nodeid.endswith("@documentation site"), "these pytest and pytest-xdist do not group tests"
+
+
 def broken(site: Path) -> Iterator[str]:
     pages = {page: Addresses(page) for page in site.rglob("*.html")}
     for page, found in pages.items():

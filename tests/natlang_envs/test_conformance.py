@@ -48,11 +48,25 @@ FURTHER = [  # other splits, lengths and sizes of what is above
     Case("NatLang/ALFWorld-TomatoMicrowave-v0", {"split": "validation"}),
 ]
 BY_NAME = {check.__name__: check for check in CHECKS}
+# Dear ones, since they start processes or many environments: once for each family is enough for `make test`.
+PROCESSES = {
+    "same_episodes_in_another_process",
+    "async_equals_sync",
+    "snapshots_restore_in_another_process",
+    "vector_equals_sync",
+}
+FAMILIES = ("DangerousTaxi-v0", "AutoExplore-v0", "AutoExplore-Search-v0", "AutoExplore-Change-v0", "ALFWorld-v0")
 TOO_SHORT = {"plans_succeed"}  # with a horizon of five steps most plans do not fit
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", [*CASES, *(pytest.param(each, marks=pytest.mark.slow) for each in FURTHER)], ids=str)
+def _pair(case: Case, check: Check) -> Any:
+    """Return a case and a check, as slow where another case of `make test` is much the same."""
+    first = case in CASES[: len(ENVIRONMENTS)] and case.env_id.endswith(FAMILIES)
+    slow = case in FURTHER or (check.__name__ in PROCESSES and not first)
+    return pytest.param(case, check, id=f"{case}-{check.__name__}", marks=pytest.mark.slow if slow else ())
+
+
+@pytest.mark.parametrize(("case", "check"), [_pair(case, check) for case in (*CASES, *FURTHER) for check in CHECKS])
 def test_environments_of_the_suite_conform(case: Case, check: Check) -> None:
     if case.kwargs.get("horizon") == 5 and check.__name__ in TOO_SHORT:
         with pytest.raises(AssertionError, match="the horizon is 5"):

@@ -87,7 +87,12 @@ def backbone(request: pytest.FixtureRequest, model: LanguageModel, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("backbone", "chat"), [(kind, "false" if kind == "gpt2" else "true") for kind in KINDS], indirect=["backbone"]
+    ("backbone", "chat"),
+    [
+        pytest.param(kind, str(kind != "gpt2").lower(), marks=() if kind in ("gpt2", "qwen3") else pytest.mark.slow)
+        for kind in KINDS
+    ],
+    indirect=["backbone"],
 )
 def test_each_architecture_is_trained_and_played(backbone: Path, out: Path, chat: str) -> None:
     lora = ("model.lora_rank=2", "model.lora_targets='default'", "players='adapters'", f"model.chat={chat}")

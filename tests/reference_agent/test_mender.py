@@ -35,6 +35,7 @@ from reference_agent.run.command import app
 from tests.support.kiosk import KIOSK, TASKS, kiosk
 
 SHORT = Settings(bugs=12, rounds=1, epochs=2, passes=2, updates=3, samples=2)
+pytestmark = pytest.mark.xdist_group("menders")  # one process trains them
 
 
 def silent(*_: object) -> None:

@@ -26,6 +26,7 @@ from tests.reference_agent.conftest import quick_config
 
 PROTOCOL = "dangerous-taxi-pickup/v1"
 ADAPTER = "adapter_model.safetensors"
+pytestmark = pytest.mark.xdist_group("published")  # one process trains the run
 
 
 @pytest.fixture(scope="module")

@@ -35,6 +35,7 @@ from tests.support.folders import write
 
 ID = "NatLang/AutoExplore-Search-v0"
 SHORT = Settings(epochs=20, updates=2, imitation_rate=2e-2)
+pytestmark = pytest.mark.xdist_group("searchers")  # one process trains them
 
 
 def silent(*_: object) -> None:

@@ -21,6 +21,7 @@ from reference_agent.run.published import publish
 PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
 PROTOCOL = "dangerous-taxi-pickup/v1"
 FEW = rrl.CollectConfig(trajectories=2, policy_trajectories=2)
+pytestmark = pytest.mark.xdist_group("kept players")  # one process trains them
 
 
 @pytest.fixture(scope="module")
@@ -82,8 +83,14 @@ def test_a_folder_is_whole_or_not_there(players: Players, kept: Path, tmp_path: 
         Players.load(tmp_path / "half")
 
 
-@pytest.mark.parametrize("head", ["labels", "saycan"])
-@pytest.mark.parametrize("rank", [0, 2])
+@pytest.mark.parametrize(
+    ("head", "rank"),
+    [
+        ("labels", 0),
+        ("saycan", 2),
+        *(pytest.param(*each, marks=pytest.mark.slow) for each in (("saycan", 0), ("labels", 2))),
+    ],
+)
 def test_the_page_beside_them_plays_them_with_plain_transformers(head: Any, rank: int, tmp_path: Path) -> None:
     pair = Players.of("tiny", rrl.ModelConfig(lora_rank=rank), head=head, reflection_tokens=12)
     pair.fine_tune(pair.collect(PICKUP, "oracle", FEW), rrl.SFTConfig(2), rrl.PolicySFTConfig(2))

@@ -86,6 +86,7 @@ def test_of_nothing():
 }
 FILE = "shop/prices.py"
 COUNT = 3
+pytestmark = pytest.mark.xdist_group("making")  # one process makes the tasks
 
 
 @pytest.fixture(scope="module")

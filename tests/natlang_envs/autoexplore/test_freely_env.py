@@ -157,7 +157,7 @@ def test_splits_hold_what_they_say() -> None:
 
 def _check(check: Check) -> Any:
     """Return a check, as slow where it starts many sandboxes."""
-    slow = check.__name__.startswith("vector_") or check.__name__ == "instances_are_independent"
+    slow = check.__name__.startswith("vector_") or check.__name__ in ("instances_are_independent", "async_equals_sync")
     return pytest.param(check, marks=pytest.mark.slow if slow else ())
 
 
