@@ -56,16 +56,16 @@ def cells(series: str, mark: str = "", count: int = 3) -> str:
 
 
 PICKUP, DROPOFF, TOMATO = "dangerous-taxi-pickup", "dangerous-taxi-dropoff", "alfworld-tomato/v1"
+SMOLLM2 = f"{PICKUP}/v1/smollm2"
 ALFWORLD = "alfworld-generated/v1/reflect-rl-tiny-sft-only"
 SEARCH, SEARCH_HARD = "autoexplore-search/v1", "autoexplore-search-hard/v1"
 CHANGE = ("autoexplore-change-line/v1", "autoexplore-change-file/v1", "autoexplore-change/v1")
 
 FIGURES = {
     "README.md": [
-        f"wins {rate(f'{PICKUP}/v1/smollm2-sft-only-seed0')} of pickups and deliveries by imitation",
-        f"wins {rate(f'{DROPOFF}/v1/smollm2-sft-only-published-seed0')} of pickups and deliveries by imitation",
-        f"RL lifts one step from {rate(f'{PICKUP}/v1/smollm2-one-step-seed0')} to"
-        f" {rate(f'{PICKUP}/v1/smollm2-reflect-rl-seed0')},",
+        f"wins {mean(f'{SMOLLM2}-sft-only-published')} of pickups and, one seed, deliveries by imitation",
+        f"wins {rate(f'{DROPOFF}/v1/smollm2-sft-only-published-seed0')} of pickups and, one seed, deliveries",
+        f"RL lifts one step from {mean(f'{SMOLLM2}-one-step-published')} to {mean(f'{SMOLLM2}-reflect-rl-published')},",
         f"These win {mean(f'{PICKUP}-cities/v1/reflect-rl-tiny-sft-only')} in unseen cities.",
         f"six types in unseen rooms: {mean(ALFWORLD)} by imitation, not more by RL. A hand-written expert wins"
         f" {rate('alfworld-generated/v1/expert')}.",
@@ -133,28 +133,30 @@ FIGURES = {
         f" {bold(f'{CHANGE[1]}/mender-direct')} | {seeds(f'{CHANGE[2]}/mender-direct', DASH)} |",
     ],
     "benchmarks/results/smollm2.md": [
-        f"| `zero-shot:smollm2` | 0% (0 to 8) | 0% (0 to 8) | {whole(f'{PICKUP}/v1/smollm2-zero-shot')} |"
+        f"| `zero-shot:smollm2` | 0% (0 to 8) | 0% (0 to 8) | {whole(f'{SMOLLM2}-zero-shot')} |"
         f" {whole(f'{DROPOFF}/v1/smollm2-zero-shot')} |"
         f" {whole(f'{TOMATO}/smollm2-zero-shot')} |",
-        f"| SFT only, 25 trajectories | | | {whole(f'{PICKUP}/v1/smollm2-sft-faithful-seed0')} |",
-        f"100 trajectories** | | | **{whole(f'{PICKUP}/v1/smollm2-sft-only-seed0')}** |"
+        f"| SFT only, 25 trajectories | | | {whole(f'{SMOLLM2}-sft-faithful-seed0')} |",
+        f"100 trajectories** | | | **{whole(f'{SMOLLM2}-sft-only-seed0')}** |"
         f" **{whole(f'{DROPOFF}/v1/smollm2-sft-only-published-seed0')}** |",
-        f"| SFT of one policy step, drawn | | | {whole(f'{PICKUP}/v1/smollm2-one-step-seed0')} |",
-        f"| **Reflect-RL from there, drawn** | | | **{whole(f'{PICKUP}/v1/smollm2-reflect-rl-seed0')}** |",
-        f"drawn, they win {rate(f'{PICKUP}/v1/smollm2-one-step-published-seed0')},"
-        f" {rate(f'{PICKUP}/v1/smollm2-reflect-rl-published-seed0')} and"
-        f" {rate(f'{PICKUP}/v1/smollm2-sft-only-published-seed0')} as well",
-        *(
-            f"{row} {whole(f'{PICKUP}/v1/smollm2-{name}-published-seed0')} |"
-            f" {whole(f'{PICKUP}/v1/smollm2-{name}-published-seed1')} |"
-            for row, name in (
-                ("| SFT only, `sft-faithful`, 100 trajectories | 4% (2 to 10) |", "sft-only"),
-                ("| SFT of one policy step | |", "one-step"),
-                ("| Reflect-RL from there | |", "reflect-rl"),
-            )
-        ),
+        f"| SFT of one policy step, drawn, 3 seeds | | | {seeds(f'{SMOLLM2}-one-step-published')} |",
+        f"| **Reflect-RL from there, drawn, 3 seeds** | | | **{seeds(f'{SMOLLM2}-reflect-rl-published')}** |",
+        f"drawn, they win {rate(f'{SMOLLM2}-one-step-published-seed0')},"
+        f" {rate(f'{SMOLLM2}-reflect-rl-published-seed0')} and"
+        f" {rate(f'{SMOLLM2}-sft-only-published-seed0')} as well",
+        "| SFT only, `sft-faithful`, 100 trajectories | 4% (2 to 10) |"
+        f" {cells(f'{SMOLLM2}-sft-only-published')} |"
+        f" {seeds(f'{SMOLLM2}-sft-only-published')} |",
+        f"| SFT of one policy step | | {cells(f'{SMOLLM2}-one-step-published')} |"
+        f" {seeds(f'{SMOLLM2}-one-step-published')} |",
+        f"| Reflect-RL from there | | {cells(f'{SMOLLM2}-reflect-rl-published')} |"
+        f" **{seeds(f'{SMOLLM2}-reflect-rl-published')}** |",
+        f"RL lifts a policy of one imitation step from {seeds(f'{SMOLLM2}-one-step-published')} to"
+        f" {seeds(f'{SMOLLM2}-reflect-rl-published')} of drawn pickups, three seeds.",
     ],
     "benchmarks/results/README.md": [
+        f"wins {mean(f'{SMOLLM2}-sft-only-published')} of the test pickups",
+        f"from {mean(f'{SMOLLM2}-one-step-published')} to {mean(f'{SMOLLM2}-reflect-rl-published')} of drawn pickups",
         f"by imitation: {mean(ALFWORLD)} of fresh games",
         f"{mean(f'{PICKUP}-cities/v1/reflect-rl-tiny-best')} of pickups and of deliveries in fresh cities, greedy.",
         f"is open: {mean(f'{CHANGE[0]}/mender-imitation')} of test bugs, a privileged spectrum-based repair"
