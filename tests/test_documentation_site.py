@@ -61,7 +61,7 @@ class Addresses(HTMLParser):
             self.loaded.append(given["href"] or "")
 
 
-def test_tests_that_share_what_is_dear_are_run_by_one_process(request: pytest.FixtureRequest) -> None:
+def test_tests_that_share_what_is_costly_are_run_by_one_process(request: pytest.FixtureRequest) -> None:
     if not request.config.getoption("loadgroup", False):
         pytest.skip("not a process of pytest -n N --dist loadgroup")
     assert request.node.nodeid.endswith("@documentation site"), "these pytest and pytest-xdist do not group tests"

@@ -141,6 +141,8 @@ FIGURES = {
         f" **{whole(f'{DROPOFF}/v1/smollm2-sft-only-published-seed0')}** |",
         f"| SFT of one policy step, drawn, 3 seeds | | | {seeds(f'{SMOLLM2}-one-step-published')} |",
         f"| **Reflect-RL from there, drawn, 3 seeds** | | | **{seeds(f'{SMOLLM2}-reflect-rl-published')}** |",
+        f"seed 0 wins {rate(f'{SMOLLM2}-one-step-seed0')} of drawn pickups after one step and"
+        f" {rate(f'{SMOLLM2}-reflect-rl-seed0')} after RL",
         f"drawn, they win {rate(f'{SMOLLM2}-one-step-published-seed0')},"
         f" {rate(f'{SMOLLM2}-reflect-rl-published-seed0')} and"
         f" {rate(f'{SMOLLM2}-sft-only-published-seed0')} as well",

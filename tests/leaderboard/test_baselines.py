@@ -24,8 +24,8 @@ all_repositories = needs_repositories(*protocol_names())  # every entry is repla
 
 def _board(name: str) -> Any:
     """Return a board, as slow where it plans searches, runs tests in the sandbox, or another is of its kind."""
-    dear = ("autoexplore-search", "autoexplore-change", "autoexplore/", "autoexplore-depth")
-    slow = name.startswith(dear) or "-cities/" in name
+    costly = ("autoexplore-search", "autoexplore-change", "autoexplore/", "autoexplore-depth")
+    slow = name.startswith(costly) or "-cities/" in name
     return pytest.param(name, marks=pytest.mark.slow if slow else ())
 
 

@@ -48,7 +48,7 @@ FURTHER = [  # other splits, lengths and sizes of what is above
     Case("NatLang/ALFWorld-TomatoMicrowave-v0", {"split": "validation"}),
 ]
 BY_NAME = {check.__name__: check for check in CHECKS}
-# Dear ones, since they start processes or many environments: once for each family is enough for `make test`.
+# Costly ones, since they start processes or many environments: once for each family is enough for `make test`.
 PROCESSES = {
     "same_episodes_in_another_process",
     "async_equals_sync",
