@@ -97,9 +97,9 @@ sys.argv = ["natlang", *{arguments}]
 try:
     main()
 except SystemExit as left:
-    late = ("copilot", "explore_cli", "dataset.cli", "dataset.label_cli")
-    found = [name for name in late if f"natlang_envs.autoexplore.{{name}}" in sys.modules]
-    print(left.code, found, file=sys.stderr)
+    of_commands = [name for name in sys.modules if name.startswith("natlang_envs.cli.")]
+    own = [f"natlang_envs.cli.{{name}}" for name in ("main", "support", sys.argv[1])]
+    print(left.code, sorted({{*of_commands}} - {{*own}}), file=sys.stderr)
 """
     done = subprocess.run(
         [sys.executable, "-c", code], input="q\n", capture_output=True, text=True, env=environment(), timeout=60
