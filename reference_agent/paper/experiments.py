@@ -60,6 +60,7 @@ class Target:
     methods: tuple[str, ...]
     picture: bool = True  # of learning curves
     gain: bool = False  # methods come in pairs, NAME-sft and NAME, whose difference the table shows
+    pretrained: tuple[str, ...] = ()  # the rows of a pretrained model, where they are others
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,8 @@ PAPER_ONLY = tuple(name for name in _PAPER if name not in METHODS)
 
 def paper(task: str, method: str) -> int | None:
     """Return the paper's success rate in per cent; None where it gives none."""
-    said = dict(zip(TASKS, _PAPER.get(method, ()), strict=False)).get(task)
+    row = "faithful" if method == "one-step" else method  # a pretrained model's Reflect-RL
+    said = dict(zip(TASKS, _PAPER.get(row, ()), strict=False)).get(task)
     return said if isinstance(said, int) else None
 
 
@@ -172,6 +174,11 @@ def cell_config(task: str, method: str, preset: Preset, seed: int, settings: lis
         for each, share in ((config.sft_reflector, preset.reflector_share), (config.sft_policy, preset.policy_share))
     )
     return replace(config, seed=seed, curriculum=stages, sft_reflector=reflector, sft_policy=policy)
+
+
+def rows_of(target: Target, preset: Preset) -> tuple[str, ...]:
+    """Return the methods of a target: those of a pretrained model are others, where the target says so."""
+    return target.pretrained if preset.over and target.pretrained else target.methods
 
 
 def why_not(task: str, method: str, preset: Preset, settings: list[str]) -> str | None:
@@ -253,7 +260,7 @@ class Plan:
         words = ["reflect-rl", "reproduce", self.target.name, "--preset", self.preset.name]
         if self.tasks != self.target.tasks:
             words += [word for task in self.tasks for word in ("--task", task)]
-        if self.target.methods != TARGETS[self.target.name].methods:
+        if self.target.methods != rows_of(TARGETS[self.target.name], self.preset):
             words += [word for method in self.target.methods for word in ("--method", method)]
         if self.preset.seeds != PRESETS[self.preset.name].seeds:
             words += [word for seed in self.preset.seeds for word in ("--seed", str(seed))]
@@ -279,12 +286,13 @@ def make_plan(
     """
     if setting := next((each for each in settings if each.partition("=")[0] == "seed"), None):
         raise UsageError(f"{setting!r} would change nothing: choose seeds with --seed")
+    rows = rows_of(target, preset)
     for each in methods:
-        one_of("method", each, target.methods)
+        one_of("method", each, rows)
         after = each.removesuffix("-sft")
         if target.gain and not {after, f"{after}-sft"} <= {*methods}:
             raise UsageError(f"{each} alone has no gain to show: choose --method {after}-sft,{after}")
-    target = replace(target, methods=tuple(each for each in target.methods if not methods or each in methods))
+    target = replace(target, methods=tuple(each for each in rows if not methods or each in methods))
     preset = replace(preset, seeds=tuple(dict.fromkeys(seeds)) or preset.seeds)
     chosen, settings = tuple(tasks) or target.tasks, list(settings)
     cells = [

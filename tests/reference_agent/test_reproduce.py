@@ -95,8 +95,9 @@ def test_taxis_demonstrations_are_of_the_environment_that_a_curriculum_ends_in()
 def test_every_row_of_a_table_is_a_config_of_its_tasks() -> None:
     for target in TARGETS.values():
         for task in target.tasks:
-            for row in target.methods:
-                cell_config(task, row, SMOKE, 0, [])
+            for row in {*target.methods, *target.pretrained}:
+                if task == "taxi-pickup" or not row.startswith(("one-step", "short")):
+                    cell_config(task, row, SMOKE, 0, [])
     for task in TASKS:  # rows that stand in no table of a task can be trained as well
         for file in (EXPERIMENTS / "methods").glob("*.toml"):
             if task.startswith("alfworld") and file.stem.startswith("same-model"):
@@ -118,6 +119,8 @@ def test_a_row_changes_only_what_it_names() -> None:
     assert changes(best, row("same-model")) == {"players"}
     assert changes(best, row("rloo")) == {"rl.algorithm", "rl.group"}
     assert changes(row("ppo"), row("gigpo")) == {"rl.algorithm", "rl.group"}
+    assert changes(row("one-step"), row("short-no-reflection")) == {"reflect", "sft_policy.steps"}
+    assert changes(row("one-step"), row("short-rlft-only")) == {"reflect", "sft_policy.steps"}
     faithful = row("faithful")
     assert (faithful.collect.negatives, faithful.rl.baseline, faithful.rl.entropy) == (1, "none", 0.0)
     assert changes(row("best", "taxi-dropoff"), row("no-curriculum", "taxi-dropoff")) == {"curriculum"}
@@ -284,6 +287,19 @@ def test_the_command_prints_one_table_and_says_what_is_not_run(tmp_path: Path) -
     assert "74%" not in done.output, "the paper's Reflect-RL is the row `faithful`, which is not in this table"
 
 
+def test_a_pretrained_model_has_rows_of_its_own_in_table_2(tmp_path: Path) -> None:
+    # RL of a policy that imitation has made sure changes nothing, and takes hours.
+    plan = make_plan(TARGETS["table2"], PRESETS["smollm2"], tmp_path, tasks=["taxi-pickup", "taxi-dropoff"])
+    assert plan.target.methods == ("untuned", "sft-faithful", "one-step-sft", "one-step")
+    assert {cell.method for cell in plan.cells if cell.task == "taxi-pickup"} >= set(plan.target.methods)
+    assert "experiments/taxi-dropoff/one-step.toml" in plan.empty["taxi-dropoff", "one-step"]
+    assert "--method" not in plan.command
+    one = make_plan(TARGETS["table2"], PRESETS["smollm2"], tmp_path, methods=["one-step"])
+    assert "--method one-step " in one.command
+    assert make_plan(TARGETS["table2"], PRESETS["tiny"], tmp_path).target == TARGETS["table2"]
+    assert paper("taxi-pickup", "one-step") == paper("taxi-pickup", "faithful") == 58
+
+
 def test_wrong_names_are_one_line(tmp_path: Path) -> None:
     for arguments, message in (
         (("figure9",), "unknown target"),
@@ -292,6 +308,7 @@ def test_wrong_names_are_one_line(tmp_path: Path) -> None:
         (("figure2", "--set", "rl.entropie=1"), "unknown config key"),
         (("figure2", "--set", "seed=5"), "choose seeds with --seed"),
         (("figure2", "--method", "one-step"), "unknown method"),
+        (("table2", "--preset", "smollm2", "--method", "faithful"), "unknown method"),
         (("gain-smollm2", "--method", "one-step"), "choose --method one-step-sft,one-step"),
     ):
         result = CliRunner().invoke(app, ["reproduce", *arguments, "--out", str(tmp_path / "out")])
