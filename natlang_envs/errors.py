@@ -9,6 +9,7 @@ from inspect import Parameter, signature
 from numbers import Integral
 from typing import Any, cast
 
+_FEW = 8  # names that a message lists
 MADE_WITH = ("max_episode_steps",)  # what `gymnasium.make` takes besides
 
 
@@ -24,13 +25,19 @@ def one_of(what: str, given: str, known: Iterable[str]) -> str:
     """Return `given` if it is among `known`.
 
     Raises:
-        UsageError: It is not; the message names the closest known values.
+        UsageError: It is not; the message names the known values, the closest first, or the closest of many.
     """
-    names = list(known)
+    names = list(dict.fromkeys(known))
     if given in names:
         return given
-    close = get_close_matches(given, names, n=3) or names[:8]
-    raise UsageError(f"unknown {what} {given!r}: choose one of {', '.join(close)}")
+    close = get_close_matches(given, names, n=3)
+    if len(names) <= _FEW:
+        said = ", ".join(dict.fromkeys([*close, *names]))
+    elif close:
+        said = f"{', '.join(close)}, the nearest of {len(names)}"
+    else:
+        said = f"{', '.join(names[:_FEW])} and {len(names) - _FEW} more"
+    raise UsageError(f"unknown {what} {given!r}: choose one of {said}")
 
 
 def check_flag(name: str, given: Any) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
+from collections.abc import Generator
+from contextlib import contextmanager, nullcontext
 from typing import Any, cast
 
 import gymnasium
@@ -19,11 +22,21 @@ def make_pinned(env_id: str, **kwargs: Any) -> gymnasium.Env[Any, Any]:
         return gymnasium.make(env_id, **kwargs)
 
 
+@contextmanager
+def importing_here() -> Generator[None]:
+    """Let modules of the current folder be imported by name, as `python -m` does, while a name is looked up."""
+    sys.path.insert(0, "")
+    try:
+        yield
+    finally:
+        sys.path.remove("")
+
+
 def make_env(id: str, **kwargs: Any) -> NatLangEnv:
     """Make one environment by an id that a user typed.
 
     Args:
-        id: A registered id, or `module:id` for an environment of another package.
+        id: A registered id, or `module:id` for an environment of another package or of the current folder.
         **kwargs: For `gymnasium.make`.
 
     Raises:
@@ -33,7 +46,8 @@ def make_env(id: str, **kwargs: Any) -> NatLangEnv:
     if ":" not in id and id not in gymnasium.registry:
         one_of("environment", id, [name for name in gymnasium.registry if name.startswith("NatLang/")])
     try:
-        env: gymnasium.Env[Any, Any] = make_pinned(id, **kwargs)
+        with importing_here() if ":" in id else nullcontext():
+            env: gymnasium.Env[Any, Any] = make_pinned(id, **kwargs)
         inner = unwrap(env)
     except (ModuleNotFoundError, gymnasium.error.Error) as error:
         raise UsageError(f"{id} cannot be made: {error}") from None

@@ -106,7 +106,7 @@ class Bm25Agent:
         """Return the next command of the way to the best file."""
         env = view.env
         if not isinstance(env, Routed):
-            raise UsageError("agent 'bm25' reads the files of a repository: give it an AutoExplore environment")
+            raise UsageError("agent 'bm25' names a file for a question: give it AutoExplore, or labels")
         index = bm25_of(env.repository)
         for best in index.rank(env.question)[:_TRIED]:
             way = env.route(best.path)

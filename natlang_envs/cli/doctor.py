@@ -47,6 +47,7 @@ def findings() -> Iterator[Finding]:
         yield _memory_limit()
     without = 'no AutoExplore with dataset="labelled", and none of its protocols'
     yield _asked("repositories", _repositories, without)
+    yield _asked("AutoExplore-ChangeFree", _lab, "it does not play")
     without = 'no ALFWorld with source="official"; generated games need nothing'
     yield _asked("official ALFWorld games", _official_games, without)
     yield _cache()
@@ -143,6 +144,11 @@ def _repositories() -> str:
     if here < len(entries):
         raise UsageError(f"{here} of {len(entries)} are here: run natlang data fetch (60 MB, once)")
     return f"all {here} of the labelled dataset"
+
+
+def _lab() -> str:
+    _isolation()
+    return f"its tests run with {_module('autoexplore.freely.lab').lab().name}"
 
 
 def _official_games() -> str:

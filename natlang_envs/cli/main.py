@@ -16,7 +16,15 @@ from rich.table import Column, Table
 from typer.core import TyperGroup
 from typer.main import get_group
 
-from natlang_envs.cli.support import LabelsOption, RepositoryOption, TasksOption, print_some, progress_bar, run_app
+from natlang_envs.cli.support import (
+    LabelsOption,
+    RepositoryOption,
+    TasksOption,
+    counted,
+    print_some,
+    progress_bar,
+    run_app,
+)
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.evaluation.agents import find_agent
 from natlang_envs.evaluation.live import find_round, why_development
@@ -117,12 +125,11 @@ def envs_command(
 @app.command("protocols")
 def protocols_command() -> None:
     """List the protocols an agent can be evaluated on."""
-    table = Table(Column("protocol", no_wrap=True), "episodes", "runs", "horizon", "live", "which", box=box.SIMPLE)
     for name in protocol_names():
         protocol = load_protocol(name)
-        counts = (str(len(protocol.episodes)), str(protocol.runs), str(protocol.horizon))
-        table.add_row(name, *counts, "-" if why_development(name) else "yes", protocol.description)
-    Console().print(table)
+        played = f"{counted(len(protocol.episodes), 'episode')}, {counted(protocol.runs, 'run')}"
+        live = "" if why_development(name) else ", live"
+        typer.echo(f"{name:33} {played} of at most {protocol.horizon} steps{live}\n    {protocol.description}")
     typer.echo("live: a month's tasks can be drawn anew, by natlang protocol live; the others are for development.")
 
 

@@ -10,7 +10,7 @@ import typer
 from natlang_envs.autoexplore.changing.picking.own import mutate
 from natlang_envs.autoexplore.changing.running import SECONDS, open_subject
 from natlang_envs.autoexplore.changing.usable import describe
-from natlang_envs.cli.support import print_some, printable, progress_bar
+from natlang_envs.cli.support import counted, print_some, printable, progress_bar
 
 mutate_app = typer.Typer()
 _TESTS = Annotated[list[str], typer.Option("--tests", help="Files and folders of the tests, in the repository.")]
@@ -34,5 +34,4 @@ def mutate_command(
                 print_some(describe(row["left_out"]), most=20)
             progress.advance(bar, "scanned" in row)
             made += "issue" in row
-    tasks = "1 task" if made == 1 else f"{made} tasks"
-    typer.echo(f"{tasks} of {printable(subject.root.name)} {'is' if made == 1 else 'are'} in {out}.")
+    typer.echo(f"{counted(made, 'task')} of {printable(subject.root.name)} {'is' if made == 1 else 'are'} in {out}.")

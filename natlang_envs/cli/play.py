@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import gymnasium
 import typer
 
-from natlang_envs.cli.support import printable
+from natlang_envs.cli.support import counted, printable
 from natlang_envs.env import NatLangEnv, unwrap
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.recording import record as recorded
@@ -80,7 +80,7 @@ def _play(env: gymnasium.Env[str, str], inner: NatLangEnv, hints: bool, **start:
             _say(f"Step {len(rewards) + 1} of {inner.horizon}: {printable(asked)}")
         command = _ask(inner, commands, hints)
         if command is None:
-            typer.echo(f"Stopped after {len(rewards)} steps.")
+            typer.echo(f"Stopped after {counted(len(rewards), 'step')}.")
             return False
         observation, reward, terminated, truncated, info = env.step(command)
         rewards.append(float(reward))
@@ -89,7 +89,9 @@ def _play(env: gymnasium.Env[str, str], inner: NatLangEnv, hints: bool, **start:
         typer.echo("")
         _say(f"{printable(said)} (reward {reward:g})")
     _show(inner, "" if observation == said else observation, ())
-    result = f"{'Success' if info['success'] else 'No success'}: return {sum(rewards):g} in {len(rewards)} steps"
+    result = (
+        f"{'Success' if info['success'] else 'No success'}: return {sum(rewards):g} in {counted(len(rewards), 'step')}"
+    )
     typer.echo(f"{result}; the environment's own plan has {plan}.")
     return True
 

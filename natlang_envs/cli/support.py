@@ -87,7 +87,8 @@ def run_app(app: str | Callable[..., object], name: str) -> NoReturn:
         describe = getattr(error, "format_message", None)
         if describe is None:
             raise
-        _fail(name, f"{describe().rstrip('.')} (see {name} --help)")
+        context = getattr(error, "ctx", None)
+        _fail(name, f"{describe().rstrip('.')} (see {context.command_path if context else name} --help)")
     sys.exit(result if isinstance(result, int) else 0)
 
 
@@ -104,6 +105,11 @@ def _missing(error: BaseException | None) -> str | None:
 def _fail(name: str, message: str) -> NoReturn:
     print(f"{name}: {' '.join(message.split())}", file=sys.stderr)
     sys.exit(2)
+
+
+def counted(number: int, what: str) -> str:
+    """Return a number with its noun, such as `1 step` and `2 steps`."""
+    return f"{number} {what}" + "s" * (number != 1)
 
 
 def printable(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any, cast
 
 import gymnasium
@@ -17,6 +18,10 @@ def cases(config: pytest.Config) -> list[Case]:
     ids, texts = (cast("list[str]", config.getoption(name, [])) for name in ("natlang_env", "natlang_kwargs"))
     if not ids:
         raise pytest.UsageError("say which environment to check: --natlang-env ID")
+    if any(
+        ":" in each for each in ids
+    ):  # of the current folder too, where `pytest` does not look and other processes must
+        sys.path.insert(0, "")
     found = [Case(env_id, _arguments(text)) for env_id in ids for text in texts or ["{}"]]
     for case in found:
         try:

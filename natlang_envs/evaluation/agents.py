@@ -8,18 +8,19 @@ functions are called with the argument and return an agent.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
 from inspect import signature
+from pathlib import Path
 from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError, one_of
+from natlang_envs.making import importing_here
 from natlang_envs.prompt import History, PathStep, state_prompt
 from natlang_envs.registration import registration_of
 
@@ -197,8 +198,11 @@ def find_agent(name: str) -> tuple[Agent, str]:
             raise UsageError(f"agent {kind!r} takes no argument: write --agent {kind}")
         return ours[kind](), "built-in"
     found = {each.name: each for each in entry_points(group=ENTRY_POINTS)}
-    if kind not in found and argument and all(part.isidentifier() for part in kind.split(".")):
+    if kind not in found and argument and not kind.endswith(".py") and all(map(str.isidentifier, kind.split("."))):
         return _of_module(kind, argument), "function"
+    module = kind.removesuffix(".py")
+    if kind not in found and Path(module.replace(".", "/") + ".py").is_file():
+        raise UsageError(f"agent {name!r} names a file of this folder: write --agent {module}:{argument or 'FUNCTION'}")
     one_of("agent", kind, agent_names())
     try:
         factory = cast("Callable[[str], Agent]", found[kind].load())
@@ -210,10 +214,9 @@ def find_agent(name: str) -> tuple[Agent, str]:
 
 def _of_module(module: str, name: str) -> Agent:
     """Return the agent that a module of the current folder, or an installed one, holds under a name."""
-    # The command line asks for it by name, as `python -m` does; nothing of the folder is imported otherwise.
-    sys.path.insert(0, "")
     try:
-        found: object = import_module(module)
+        with importing_here():
+            found: object = import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
     except ModuleNotFoundError as error:
@@ -223,8 +226,6 @@ def _of_module(module: str, name: str) -> Agent:
         ) from None
     except AttributeError:
         raise UsageError(f"module {module!r} has no {name!r}: write --agent {module}:FUNCTION") from None
-    finally:
-        sys.path.remove("")
     if isinstance(found, type):
         found = found()
     if isinstance(found, BatchAgent):

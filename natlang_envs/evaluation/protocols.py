@@ -67,8 +67,14 @@ class Protocol:
         return [(episode, run) for run in range(runs) for episode in self.episodes]
 
     def first(self, episodes: int) -> Protocol:
-        """Return the protocol cut to its first episodes, for a try: its name says so, and it is another protocol."""
-        if episodes >= len(self.episodes):
+        """Return the protocol cut to its first episodes, for a try: its name says so, and it is another protocol.
+
+        Raises:
+            UsageError: It has fewer.
+        """
+        if episodes > (most := len(self.episodes)):
+            raise UsageError(f"{self.name} has {most} episodes, not {episodes}: name fewer, or leave episodes out")
+        if episodes == most:
             return self
         return replace(self, name=f"{self.name}+first{episodes}", episodes=self.episodes[:episodes])
 

@@ -97,9 +97,9 @@ sys.argv = ["natlang", *{arguments}]
 try:
     main()
 except SystemExit as left:
-    late = ("copilot", "explore_cli", "dataset.cli", "dataset.label_cli")
-    found = [name for name in late if f"natlang_envs.autoexplore.{{name}}" in sys.modules]
-    print(left.code, found, file=sys.stderr)
+    of_commands = [name for name in sys.modules if name.startswith("natlang_envs.cli.")]
+    own = [f"natlang_envs.cli.{{name}}" for name in ("main", "support", sys.argv[1])]
+    print(left.code, sorted({{*of_commands}} - {{*own}}), file=sys.stderr)
 """
     done = subprocess.run(
         [sys.executable, "-c", code], input="q\n", capture_output=True, text=True, env=environment(), timeout=60
@@ -142,7 +142,7 @@ def test_a_person_plays_by_number_and_by_text_and_wins() -> None:
 def test_a_person_loses_by_an_illegal_command() -> None:
     done = natlang("play", PICKUP, "--task", TASK, stdin="drop off passenger\n")
     assert done.returncode == 0
-    assert done.stdout.splitlines()[-1] == "No success: return -10 in 1 steps; the environment's own plan has 6."
+    assert done.stdout.splitlines()[-1] == "No success: return -10 in 1 step; the environment's own plan has 6."
 
 
 def test_hints_are_shown_only_when_asked_for() -> None:
@@ -157,7 +157,7 @@ def test_the_end_of_input_and_q_stop_cleanly(stdin: str) -> None:
     done = natlang("play", PICKUP, "--task", TASK, stdin=stdin)
     assert done.returncode == 0
     assert done.stderr == ""
-    assert done.stdout.endswith(f"Stopped after {stdin.count('4')} steps.\n")
+    assert done.stdout.endswith(f"Stopped after {'1 step' if '4' in stdin else '0 steps'}.\n")
 
 
 def test_a_seed_draws_the_same_task_from_the_split_and_map() -> None:
@@ -272,6 +272,8 @@ def test_replay_finds_a_run_of_another_version_of_the_protocol(finished: tuple[P
         (("play", PICKUP, "--seed", "-1"), "--seed"),
         (("play", PICKUP, "--seed", "one"), "--seed"),
         (("replay", "no-such-folder"), "no-such-folder/run.json is missing"),
+        (("data", "mutate", "--repo", "x"), "Missing option '-o' / '--out' (see natlang data mutate --help)"),
+        (("data", "mutate", "--repo", "no-such-folder", "-o", "x"), "no-such-folder' is no folder"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(arguments: tuple[str, ...], says: str) -> None:
@@ -282,6 +284,10 @@ def test_bad_input_is_one_line_and_exit_code_2(arguments: tuple[str, ...], says:
 def test_the_folder_of_labels_goes_by_its_former_option_too(option: str, tmp_path: Path) -> None:
     run = ("evaluate", "--agent", "bm25", "--labels", "x", option, str(tmp_path / "none"), "--out", str(tmp_path / "y"))
     assert "none' does not exist" in refused(*run)
+    tasks = tmp_path / "tasks.jsonl"
+    tasks.write_text('{"format": 1, "digest": "", "python": "", "tests": []}\n')
+    assert "pass --tasks" in refused(*run[:4], str(tasks), option, str(tmp_path), *run[7:])
+    assert "x cannot be read (No such file or directory): give" in refused(*run[:6], str(tmp_path), *run[7:])
 
 
 @pytest.mark.parametrize(
@@ -411,13 +417,21 @@ def test_the_doctor_says_what_works_and_what_is_missing(tmp_path: Path) -> None:
     found = {each["what"]: each for each in json.loads(done.stdout)}
     assert found["environments"]["state"] == "works"
     assert found["natlang explore"]["says"].startswith(f"its index is made by {engine_name()} ")
-    assert {"extra agent", "isolation", "repositories", "official ALFWorld games", "cache"} <= set(found)
+    assert {
+        "AutoExplore-ChangeFree",
+        "extra agent",
+        "isolation",
+        "repositories",
+        "official ALFWorld games",
+        "cache",
+    } <= set(found)
     given = {**environment(), "NATLANG_CACHE": str(tmp_path / "cache"), "ALFWORLD_DATA": str(tmp_path / "none")}
     bare = subprocess.run([*COMMAND, "doctor"], capture_output=True, text=True, env=given, timeout=60)
     assert bare.returncode == 0, bare.stderr
     said = " ".join(bare.stdout.split())
     assert "natlang data fetch" in said
     assert "generated games need nothing" in said
+    assert "it does not play; the lab" in said
     assert not (tmp_path / "cache").exists()
 
 

@@ -16,6 +16,7 @@ from gymnasium.spaces import Text
 
 from natlang_envs import ENVIRONMENTS
 from natlang_envs.conformance import CHECKS, Case, Check, NotApplicable
+from natlang_envs.making import make_env
 from tests.support import broken
 
 GENERATED: dict[str, Any] = {"map": "generated"}
@@ -184,6 +185,29 @@ def test_the_command_line_runs_every_check_for_every_id() -> None:
     done = run_pytest("--natlang-env", env, "--natlang-kwargs", "{}", "--natlang-kwargs", '{"split": "test"}')
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"{2 * len(CHECKS)} passed" in done.stdout
+
+
+def test_an_environment_of_the_current_folder_is_found_as_its_page_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "my_package").mkdir()
+    example = Path(__file__).parents[2] / "examples" / "guess_number.py"
+    (tmp_path / "my_package" / "__init__.py").write_text(example.read_text(encoding="utf-8"))
+    command = [str(Path(sys.executable).with_name("pytest")), "-q", "-p", "no:cacheprovider", "-k", "another_process"]
+    env = "my_package:Example/GuessNumber-v0"
+    done = subprocess.run(
+        [*command, "--pyargs", "natlang_envs.conformance", "--natlang-env", env],
+        capture_output=True,
+        encoding="utf-8",
+        cwd=tmp_path,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    monkeypatch.chdir(tmp_path)
+    before = list(sys.path)
+    assert make_env(env).unwrapped.spec is not None
+    assert sys.path == before
 
 
 def test_the_command_line_fails_for_a_broken_environment() -> None:

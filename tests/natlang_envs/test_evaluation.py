@@ -228,6 +228,21 @@ def test_a_wrong_agent_is_named(name: str, words: str) -> None:
         load_agent(name)
 
 
+def test_a_module_without_a_function_is_told_how_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "my_agent.py").write_text("def crow(prompt):\n    return 'move north'\n")
+    monkeypatch.chdir(tmp_path)
+    for name, remedy in (("my_agent", "my_agent:FUNCTION"), ("my_agent.py:crow", "my_agent:crow")):
+        with pytest.raises(UsageError, match=f"write --agent {remedy}$"):
+            load_agent(name)
+
+
+def test_more_episodes_than_a_protocol_has_are_refused() -> None:
+    count = len(SMALL.episodes)
+    assert SMALL.first(count) is SMALL
+    with pytest.raises(UsageError, match=f"{SMALL.name} has {count} episodes, not {count + 1}"):
+        evaluate(RandomAgent(), SMALL, episodes=count + 1)
+
+
 def test_built_in_agents_are_found_by_name() -> None:
     kinds = {"random": RandomAgent, "random-legal": RandomLegalAgent, "oracle": OracleAgent}
     assert {name: type(load_agent(name)) for name in kinds} == kinds

@@ -1,4 +1,4 @@
-"""Names that nobody knows are refused, with the nearest known one: options of `reset`, arguments of `make`."""
+"""Names that nobody knows are refused, the nearest known ones named: options of `reset`, arguments of `make`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import gymnasium
 import pytest
 
 from natlang_envs import ENVIRONMENTS, UsageError, record, unwrap
+from natlang_envs.errors import one_of
 from natlang_envs.evaluation import load_protocol
 from natlang_envs.learners.wrappers import ScaleReward
 from natlang_envs.making import make_env
@@ -71,15 +72,28 @@ def test_a_seed_that_is_none_is_refused_and_seeds_nothing(env_id: str, seed: Any
 @pytest.mark.parametrize("env_id", IDS)
 def test_an_unknown_argument_is_named_with_the_nearest(env_id: str) -> None:
     for given, nearest in (("splt", "split"), ("horzion", "horizon"), ("max_steps", "max_episode_steps")):
-        words = f"^unknown argument '{given}': choose one of {nearest}$"
+        words = f"^unknown argument '{given}': choose one of {nearest}\\b"
         for make in (gymnasium.make, aec_env, gymnasium.make_vec):
             with pytest.raises(UsageError, match=words):
                 make(env_id, **{given: "x"})
     for given in ("autoreset", "autoreset_mod"):
         with pytest.raises(UsageError, match=f"^unknown argument '{given}': choose one of autoreset_mode"):
             gymnasium.make_vec(env_id, 2, **{given: "SameStep"})
-    with pytest.raises(UsageError, match=r"^unknown argument 'histroy': choose one of history$"):
+    with pytest.raises(UsageError, match=r"^unknown argument 'histroy': choose one of history\b"):
         aec_env(env_id, histroy="none")
+
+
+def test_a_wrong_name_is_answered_with_all_of_few_names_and_the_nearest_of_many() -> None:
+    few, many = ("file", "line", "repository"), [f"name-{number}" for number in range(20)]
+    for given, names, said in (
+        ("folder", few, "file, line, repository"),
+        ("lines", few, "line, file, repository"),
+        ("nam-19", many, "name-19, name-9, name-1, the nearest of 20"),
+        ("else", many, f"{', '.join(many[:8])} and 12 more"),
+    ):
+        with pytest.raises(UsageError) as refusal:
+            one_of("start", given, names)
+        assert str(refusal.value) == f"unknown start '{given}': choose one of {said}"
 
 
 class Lenient(Corridor):

@@ -63,9 +63,11 @@ def open_subject(
         arguments: For pytest, besides.
 
     Raises:
-        UsageError: There are no tests or no sources.
+        UsageError: There is no repository, no tests or no sources.
     """
     root = root.resolve()
+    if not root.is_dir():
+        raise UsageError(f"repository {str(root)!r} is no folder: give an existing one")
     for each in (*tests, *only):
         if not (root / each).exists():
             raise UsageError(f"{root / each} does not exist: name the folder with the tests")

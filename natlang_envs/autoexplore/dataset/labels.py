@@ -155,6 +155,8 @@ def read_object(value: object, names: Iterable[str], what: str, optional: Iterab
     content = dict(cast("dict[str, Any]", value))
     missing, unknown = sorted(set(names) - set(content)), sorted(set(content) - {*names, *optional})
     if missing or unknown:
+        if {"digest", "tests"} <= {*unknown}:
+            raise ValueError(f"{what} has no digest and no tests; tasks of natlang data mutate have: pass --tasks")
         raise ValueError(f"{what} has exactly the keys {', '.join(names)}; missing {missing}, unknown {unknown}")
     return content
 
@@ -172,7 +174,8 @@ def read_lines(path: Path, parse_one: Callable[[object], T]) -> Iterator[tuple[i
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read ({error}): give a file of one JSON object a line") from None
+        why = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"{path} cannot be read ({why}): give a file of one JSON object a line") from None
     # Not `splitlines`: an answer may hold U+2028 and its like, which JSON leaves as they are.
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from natlang_envs import UsageError
 from natlang_envs.autoexplore.changing.picking.env import AutoExploreChangeEnv
 from natlang_envs.autoexplore.changing.picking.episode import submitted
+from natlang_envs.autoexplore.changing.picking.protocols import own_protocol
 from natlang_envs.autoexplore.changing.picking.views import Place
 from natlang_envs.autoexplore.changing.running import Runner, failing, open_subject
 from natlang_envs.evaluation import evaluate
@@ -240,6 +241,16 @@ def test_tasks_of_another_repository_or_version_are_refused(tmp_path: Path, chan
     book, root = broken_book(tmp_path, **changed), str(kiosk(tmp_path))
     with pytest.raises(UsageError, match=says):
         AutoExploreChangeEnv(dataset=book, repository=root, start="line").reset(seed=0)
+
+
+def test_tasks_of_another_folder_are_refused_before_they_are_played(tmp_path: Path) -> None:
+    book = Path(broken_book(tmp_path))
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / "shop.py").write_text("PRICE = 1\n")
+    with pytest.raises(UsageError, match=r"are not those of tasks\.jsonl: give the folder of kiosk as it was"):
+        own_protocol(book, tmp_path / "shop")
+    with pytest.raises(UsageError, match="is no folder"):
+        own_protocol(book, tmp_path / "none")
 
 
 def test_a_file_that_holds_no_tasks_is_refused(tmp_path: Path) -> None:

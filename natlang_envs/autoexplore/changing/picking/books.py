@@ -79,9 +79,12 @@ class Book:
         Raises:
             UsageError: They are not those that the tasks were made of.
         """
-        subject = open_subject(root, files_of(self.tests), tuple(self.scanned))
-        if subject.digest != self.digest:
-            raise UsageError(f"the Python files of {root} are not those of {self.path.name}: make the tasks again")
+        tests = files_of(self.tests)
+        there = not root.is_dir() or all((root / file).exists() for file in (*tests, *self.scanned))
+        subject = open_subject(root, tests, tuple(self.scanned)) if there else None
+        if subject is None or subject.digest != self.digest:
+            remedy = f"give the folder of {self.repository} as it was, or make the tasks again"
+            raise UsageError(f"the Python files of {root} are not those of {self.path.name}: {remedy}")
         return dict(subject.sources)
 
 

@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from natlang_envs.autoexplore.changing.picking.books import open_book
 from natlang_envs.autoexplore.changing.picking.env import STARTS
 from natlang_envs.autoexplore.changing.picking.episode import HORIZON
 from natlang_envs.autoexplore.changing.picking.tasks import make_tasks
@@ -39,7 +40,11 @@ def own_protocol(tasks: Path, repository: Path) -> Protocol:
     """Return the protocol that plays every task of a user's own repository, in the order of the ids.
 
     Its name, and so its digest, holds the tasks, which hold the digest of the repository, wherever they lie.
+
+    Raises:
+        UsageError: The file holds no tasks, or they are of another repository.
     """
+    open_book(tasks).sources(repository)
     ids = make_tasks("all", str(tasks), str(repository)).ids()
     return Protocol(
         name=f"own/{hashlib.sha256(tasks.read_bytes()).hexdigest()[:12]}",
