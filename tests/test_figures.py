@@ -57,6 +57,7 @@ def cells(series: str, mark: str = "", count: int = 3) -> str:
 
 PICKUP, DROPOFF, TOMATO = "dangerous-taxi-pickup", "dangerous-taxi-dropoff", "alfworld-tomato/v1"
 SMOLLM2 = f"{PICKUP}/v1/smollm2"
+SMOLLM2_TOMATO = f"{TOMATO}/smollm2-tomato-sft-only-published-seed0"
 ALFWORLD = "alfworld-generated/v1/reflect-rl-tiny-sft-only"
 SEARCH, SEARCH_HARD = "autoexplore-search/v1", "autoexplore-search-hard/v1"
 CHANGE = ("autoexplore-change-line/v1", "autoexplore-change-file/v1", "autoexplore-change/v1")
@@ -138,7 +139,8 @@ FIGURES = {
         f" {whole(f'{TOMATO}/smollm2-zero-shot')} |",
         f"| SFT only, 25 trajectories | | | {whole(f'{SMOLLM2}-sft-faithful-seed0')} |",
         f"100 trajectories** | | | **{whole(f'{SMOLLM2}-sft-only-seed0')}** |"
-        f" **{whole(f'{DROPOFF}/v1/smollm2-sft-only-published-seed0')}** |",
+        f" **{whole(f'{DROPOFF}/v1/smollm2-sft-only-published-seed0')}** | **{whole(SMOLLM2_TOMATO)}** |",
+        f"greedily and **{rate(SMOLLM2_TOMATO)} ({{low {SMOLLM2_TOMATO}}} to {{high {SMOLLM2_TOMATO}}}) of the test games**",
         f"| SFT of one policy step, drawn, 3 seeds | | | {seeds(f'{SMOLLM2}-one-step-published')} |",
         f"| **Reflect-RL from there, drawn, 3 seeds** | | | **{seeds(f'{SMOLLM2}-reflect-rl-published')}** |",
         f"seed 0 wins {rate(f'{SMOLLM2}-one-step-seed0')} of drawn pickups after one step and"
