@@ -18,10 +18,8 @@ def cases(config: pytest.Config) -> list[Case]:
     ids, texts = (cast("list[str]", config.getoption(name, [])) for name in ("natlang_env", "natlang_kwargs"))
     if not ids:
         raise pytest.UsageError("say which environment to check: --natlang-env ID")
-    if any(
-        ":" in each for each in ids
-    ):  # of the current folder too, where `pytest` does not look and other processes must
-        sys.path.insert(0, "")
+    if any(":" in each for each in ids):
+        sys.path.insert(0, "")  # of the current folder too: `pytest` does not look there, as `python -m pytest` does
     found = [Case(env_id, _arguments(text)) for env_id in ids for text in texts or ["{}"]]
     for case in found:
         try:
