@@ -139,7 +139,8 @@ class Outside:
         left = memoryview(question)
         while b"\n" not in self._unread:
             if (seconds := deadline - time.monotonic()) <= 0:
-                raise UsageError(f"the agent hangs: it gave no answer in {self._patience:g} seconds")
+                late = f"it gave no answer in {self._patience:g} seconds"
+                raise UsageError(f"the agent hangs: {late}; if it is only slow, allow more with --patience")
             reading = [self._line] if self._errors is None else [self._line, self._errors]
             ready, free, _ = select.select(reading, [self._line] if left else [], [], seconds)
             if self._errors in ready:
