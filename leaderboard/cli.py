@@ -173,7 +173,7 @@ def audit_command(
     files: Annotated[Path | None, typer.Option(help="A folder with all that the agent needs.")] = None,
     network: Annotated[bool, typer.Option("--network", help="Let it use the network, to ask its endpoint.")] = False,
     variable: Annotated[list[str] | None, typer.Option(help="An environment variable to show to it.")] = None,
-    patience: Annotated[float, typer.Option(min=1, help="Seconds it may take for one answer, for up to 64 games.")] = 300.0,
+    patience: Annotated[float, typer.Option(min=1, help="Seconds for one answer, of up to 64 games.")] = 300.0,
     note: Annotated[bool, typer.Option("--note", help="Note the badge in badges.json if it passes.")] = False,
 ) -> None:
     """Run an entry's agent again, outside this process, on episodes that the beacon picks; exit code 2 if it fails."""
