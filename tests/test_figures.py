@@ -57,6 +57,7 @@ def cells(series: str, mark: str = "", count: int = 3) -> str:
 
 PICKUP, DROPOFF, TOMATO = "dangerous-taxi-pickup", "dangerous-taxi-dropoff", "alfworld-tomato/v1"
 SMOLLM2 = f"{PICKUP}/v1/smollm2"
+SMOLLM2_CITIES = f"{PICKUP}-cities/v1/smollm2-cities-sft-only-published-seed0"
 SMOLLM2_TOMATO = f"{TOMATO}/smollm2-tomato-sft-only-published-seed0"
 ALFWORLD = "alfworld-generated/v1/reflect-rl-tiny-sft-only"
 SEARCH, SEARCH_HARD = "autoexplore-search/v1", "autoexplore-search-hard/v1"
@@ -64,12 +65,12 @@ CHANGE = ("autoexplore-change-line/v1", "autoexplore-change-file/v1", "autoexplo
 
 FIGURES = {
     "README.md": [
-        f"wins {mean(f'{SMOLLM2}-sft-only-published')} of pickups and, one seed, deliveries by imitation",
-        f"wins {rate(f'{DROPOFF}/v1/smollm2-sft-only-published-seed0')} of pickups and, one seed, deliveries",
-        f"RL lifts one step from {mean(f'{SMOLLM2}-one-step-published')} to {mean(f'{SMOLLM2}-reflect-rl-published')},",
-        f"These win {mean(f'{PICKUP}-cities/v1/reflect-rl-tiny-sft-only')} in unseen cities.",
-        f"six types in unseen rooms: {mean(ALFWORLD)} by imitation, not more by RL. A hand-written expert wins"
-        f" {rate('alfworld-generated/v1/expert')}.",
+        f"imitation: {mean(f'{SMOLLM2}-sft-only-published')} of Taxi's pickups and, one seed, deliveries",
+        f"imitation: {rate(f'{DROPOFF}/v1/smollm2-sft-only-published-seed0')} of Taxi's pickups and, one seed, deliveries",
+        f"{rate(SMOLLM2_TOMATO)} of ALFWorld's tomato games (paper 74%), {rate(SMOLLM2_CITIES)} in unseen cities.",
+        f"RL lifts one step from {mean(f'{SMOLLM2}-one-step-published')} to {mean(f'{SMOLLM2}-reflect-rl-published')}.",
+        f"to 98%; {mean(f'{PICKUP}-cities/v1/reflect-rl-tiny-sft-only')} in unseen cities;",
+        f"six types in unseen rooms {mean(ALFWORLD)}.",
         f"reads every file, wins {rate('autoexplore/v1/bm25')}, our best walker"
         f" {rate('autoexplore/v1/listing-search')}; with search {mean(f'{SEARCH}/searcher-reward')}, unlearned"
         f" {rate(f'{SEARCH}/first-hit-reader')}.",
@@ -140,6 +141,7 @@ FIGURES = {
         f"| SFT only, 25 trajectories | | | {whole(f'{SMOLLM2}-sft-faithful-seed0')} |",
         f"100 trajectories** | | | **{whole(f'{SMOLLM2}-sft-only-seed0')}** |"
         f" **{whole(f'{DROPOFF}/v1/smollm2-sft-only-published-seed0')}** | **{whole(SMOLLM2_TOMATO)}** |",
+        f"drawn, **{whole(SMOLLM2_CITIES)} of the 200 test cities**",
         f"greedily and **{rate(SMOLLM2_TOMATO)} ({{low {SMOLLM2_TOMATO}}} to {{high {SMOLLM2_TOMATO}}}) of the test games**",
         f"| SFT of one policy step, drawn, 3 seeds | | | {seeds(f'{SMOLLM2}-one-step-published')} |",
         f"| **Reflect-RL from there, drawn, 3 seeds** | | | **{seeds(f'{SMOLLM2}-reflect-rl-published')}** |",
@@ -159,7 +161,8 @@ FIGURES = {
         f" {seeds(f'{SMOLLM2}-reflect-rl-published')} of drawn pickups, three seeds.",
     ],
     "benchmarks/results/README.md": [
-        f"wins {mean(f'{SMOLLM2}-sft-only-published')} of the test pickups",
+        f"wins {mean(f'{SMOLLM2}-sft-only-published')} of the taxi's test pickups",
+        f"{rate(SMOLLM2_TOMATO)} of ALFWorld's tomato games, {rate(SMOLLM2_CITIES)} of pickups in unseen cities;",
         f"from {mean(f'{SMOLLM2}-one-step-published')} to {mean(f'{SMOLLM2}-reflect-rl-published')} of drawn pickups",
         f"by imitation: {mean(ALFWORLD)} of fresh games",
         f"{mean(f'{PICKUP}-cities/v1/reflect-rl-tiny-best')} of pickups and of deliveries in fresh cities, greedy.",
