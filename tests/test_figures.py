@@ -66,7 +66,7 @@ CHANGE = ("autoexplore-change-line/v1", "autoexplore-change-file/v1", "autoexplo
 FIGURES = {
     "README.md": [
         f"imitation: {mean(f'{SMOLLM2}-sft-only-published')} of Taxi's pickups and, one seed, deliveries",
-        f"imitation: {rate(f'{DROPOFF}/v1/smollm2-sft-only-published-seed0')} of Taxi's pickups and, one seed, deliveries",
+        f"imitation: {rate(f'{DROPOFF}/v1/smollm2-sft-only-published-seed0')} of Taxi's pickups and, one seed,",
         f"{rate(SMOLLM2_TOMATO)} of ALFWorld's tomato games (paper 74%), {rate(SMOLLM2_CITIES)} in unseen cities.",
         f"RL lifts one step from {mean(f'{SMOLLM2}-one-step-published')} to {mean(f'{SMOLLM2}-reflect-rl-published')}.",
         f"unseen cities {mean(f'{PICKUP}-cities/v1/reflect-rl-tiny-sft-only')};",
@@ -142,7 +142,7 @@ FIGURES = {
         f"100 trajectories** | | | **{whole(f'{SMOLLM2}-sft-only-seed0')}** |"
         f" **{whole(f'{DROPOFF}/v1/smollm2-sft-only-published-seed0')}** | **{whole(SMOLLM2_TOMATO)}** |",
         f"drawn, **{whole(SMOLLM2_CITIES)} of the 200 test cities**",
-        f"greedily and **{rate(SMOLLM2_TOMATO)} ({{low {SMOLLM2_TOMATO}}} to {{high {SMOLLM2_TOMATO}}}) of the test games**",
+        f"greedily and **{whole(SMOLLM2_TOMATO)} of the test games**",
         f"| SFT of one policy step, drawn, 3 seeds | | | {seeds(f'{SMOLLM2}-one-step-published')} |",
         f"| **Reflect-RL from there, drawn, 3 seeds** | | | **{seeds(f'{SMOLLM2}-reflect-rl-published')}** |",
         f"seed 0 wins {rate(f'{SMOLLM2}-one-step-seed0')} of drawn pickups after one step and"
