@@ -143,7 +143,7 @@ def test_without_the_words_it_reads_everything_and_names_one(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("agent", "words"),
     [
-        ("bm25", "reads the files of a repository: give it an AutoExplore environment"),
+        ("bm25", "names a file for a question: give it AutoExplore, or labels"),
         ("depth-first", "walks through folders: give it an AutoExplore environment"),
     ],
 )
