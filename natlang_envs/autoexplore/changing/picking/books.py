@@ -80,8 +80,8 @@ class Book:
             UsageError: They are not those that the tasks were made of.
         """
         tests = files_of(self.tests)
-        there = not root.is_dir() or all((root / file).exists() for file in (*tests, *self.scanned))
-        subject = open_subject(root, tests, tuple(self.scanned)) if there else None
+        another = root.is_dir() and not all((root / file).exists() for file in (*tests, *self.scanned))
+        subject = None if another else open_subject(root, tests, tuple(self.scanned))
         if subject is None or subject.digest != self.digest:
             remedy = f"give the folder of {self.repository} as it was, or make the tasks again"
             raise UsageError(f"the Python files of {root} are not those of {self.path.name}: {remedy}")
