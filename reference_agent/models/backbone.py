@@ -39,12 +39,15 @@ _SYSTEM_ERROR = re.compile(r"\(os error (\d+)\)")
 _M_MMAP_THRESHOLD = -3  # of glibc's malloc.h
 _BASE = "base.sha256"  # beside an adapter: which base it belongs to
 _PLAYERS, _BARE = "_natlang_players", "_natlang_bare"  # beside a base: PEFT's model of it; whether adapters are off
+_LOADING = "while loading the model", 'set model.precision = "bf16", or model.eight_bit = true'
 OTHER = "use another model, such as a Llama, Qwen or GPT-2"
 # Settings that change logits after the head, which the players would leave out; 1 and None do nothing.
 _BESIDE_HEAD = (
     *("logit_scale", "logits_scaling", "lm_head_multiplier", "logits_mup_width_multiplier"),
     *("final_logit_softcapping", "logits_soft_cap", "output_logit_soft_cap"),
 )
+# PEFT imports it where it is installed; it tells of its casts at every layer of every step, and of a package for 4 bits.
+logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
 
 
 def load_backbone(path: str | Path, config: ModelConfig) -> tuple[Any, Any]:
@@ -55,9 +58,8 @@ def load_backbone(path: str | Path, config: ModelConfig) -> tuple[Any, Any]:
         options["device_map"] = {"": device}
     if config.eight_bit:
         options["quantization_config"] = _eight_bit()
-    remedy = 'set model.precision = "bf16", or model.eight_bit = true'
     tokenizer = load_tokenizer(path)
-    with _named(path), memory_advice("while loading the model", remedy):
+    with _named(path), memory_advice(*_LOADING):
         model = AutoModelForCausalLM.from_pretrained(path, **options)
     check_player(path, model, tokenizer)
     if config.gradient_checkpointing:
@@ -109,10 +111,13 @@ def _reads_in_parts(model: Any) -> bool:
     mask = torch.zeros(1, 1, 5, 7).masked_fill(~sees, torch.finfo(model.dtype).min).to(device, model.dtype)
     places, kept = torch.tensor([[2, 3, 2, 3, 4]], device=device), {"past_key_values": cache, "use_cache": True}
     try:
-        whole = model(text).logits[0, -1].float()
-        model.base_model(text[:, :2], **kept)
-        said = model.base_model(branches, attention_mask=mask, position_ids=places, **kept)
-        in_parts = head(said.last_hidden_state[0, -1]).float()
+        with memory_advice(*_LOADING):
+            whole = model(text).logits[0, -1].float()
+            model.base_model(text[:, :2], **kept)
+            said = model.base_model(branches, attention_mask=mask, position_ids=places, **kept)
+            in_parts = head(said.last_hidden_state[0, -1]).float()
+    except UsageError:  # the memory says nothing of the architecture
+        raise
     except Exception:  # whatever an architecture raises where it knows no such thing
         return False
     exact = model.dtype == torch.float32 and not getattr(model, "is_quantized", False)
@@ -193,8 +198,6 @@ def _eight_bit() -> Any:
                 f"model.eight_bit needs the package {package}: pip install 'natlang-envs[eight-bit]', or set "
                 'model.eight_bit = false and model.precision = "bf16"'
             )
-    # It tells of its casts at every layer of every step, and of a package for 4 bits.
-    logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
     try:
         import bitsandbytes  # noqa: F401  # pyright: ignore[reportMissingImports, reportUnusedImport]
         from transformers import BitsAndBytesConfig

@@ -23,6 +23,7 @@ from natlang_envs.evaluation.statistics import Interval, over_seeds, two_level_i
 from natlang_envs.files import write_whole
 from natlang_envs.trajectory import Trajectory
 from reference_agent.paper.experiments import METHODS, PAPER_ONLY, TASKS, Cell, Plan, paper, protocol_for
+from reference_agent.run.config_file import EXPERIMENTS
 
 _SMOOTHING = 5  # iterations, the last ones, in the running mean
 _MANY = 7  # curves of one panel at most
@@ -198,7 +199,8 @@ def write_results(plan: Plan, table: list[Entry]) -> None:
     ]
     write_whole(plan.out / f"{target.name}.md", ("\n".join(text) + "\n").encode())
     content = {"target": target.name, "preset": asdict(preset), "entries": [asdict(entry) for entry in table]}
-    write_whole(plan.out / f"{target.name}.json", (json.dumps(content, indent=2) + "\n").encode())
+    results = json.dumps(content, indent=2, default=lambda path: path.relative_to(EXPERIMENTS).as_posix())
+    write_whole(plan.out / f"{target.name}.json", (results + "\n").encode())
 
 
 def read_curve(run: Path) -> list[dict[str, float]]:

@@ -317,6 +317,14 @@ def test_memory_that_runs_out_names_what_to_lower() -> None:
         torch.zeros(3).view(2)
 
 
+def test_memory_that_runs_out_while_a_model_is_tried_is_no_fault_of_the_model(
+    base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LlamaForCausalLM, "forward", lambda *args, **kwargs: torch.zeros(2**56))
+    with pytest.raises(UsageError, match=r"out of memory while loading the model: set model\.precision"):
+        LanguageModel.load(base)
+
+
 def test_a_base_gives_each_player_an_adapter_and_computes_without_any(base: Path) -> None:
     plain = LanguageModel.load(base)
     untouched = plain.choice_logits(PROMPTS, LABELS).detach()
