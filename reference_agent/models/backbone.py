@@ -46,7 +46,7 @@ _BESIDE_HEAD = (
     *("logit_scale", "logits_scaling", "lm_head_multiplier", "logits_mup_width_multiplier"),
     *("final_logit_softcapping", "logits_soft_cap", "output_logit_soft_cap"),
 )
-# PEFT imports it where it is installed; it tells of its casts at every layer of every step, and of a package for 4 bits.
+# PEFT imports it where it is installed; it tells of its casts at every layer of every step, and of a lacking package.
 logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
 
 

@@ -110,12 +110,12 @@ def test_each_architecture_writes_and_chooses_as_transformers_computes_it(
     monkeypatch.setattr(player, "_large", large)  # which decodes speculatively
     prompts = ["The taxi is at row 1.\nActions:\nA. move\nB. stop\nChoice:\n", "A street, a taxi. Choice:\n"]
     for prompt, written in zip(prompts, player.write(prompts, 16), strict=True):
-        ids = torch.tensor([player.encode(prompt)])
+        ids = torch.tensor([player.encode(prompt)], device=player.model.device)
         plain = player.model.generate(ids, max_new_tokens=16, do_sample=False, pad_token_id=player.end)
         expected = player.tokenizer.decode(plain[0, ids.shape[1] :], skip_special_tokens=True).strip()
         assert written == expected
         with torch.no_grad():
-            whole = player.model(ids).logits[0, -1]
+            whole = player.model(ids).logits[0, -1].cpu()
             chosen = player.choice_logits([prompt], [("A", "B")])[0]
         wanted = whole[[player._label_ids["A"], player._label_ids["B"]]]
         np.testing.assert_allclose(chosen.numpy(), wanted.numpy(), atol=1e-4)

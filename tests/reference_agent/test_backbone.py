@@ -242,7 +242,8 @@ def test_models_that_change_their_logits_beside_the_head_are_refused(
         architecture(**sizes, **heads, **{name: None if "cap" in name else 1.0})
     ).save_pretrained(tmp_path)
     policy = LanguageModel.load(tmp_path)
-    full = policy.model(torch.tensor([policy.encode(PROMPTS[0])])).logits[0, -1]
+    ids = torch.tensor([policy.encode(PROMPTS[0])], device=policy.model.device)
+    full = policy.model(ids).logits[0, -1].cpu()
     listed = torch.stack([full[policy.encode(f"\n{label}")[-1]] for label in LABELS[0]])
     torch.testing.assert_close(policy.choice_logits(PROMPTS, LABELS)[0], listed, rtol=1e-4, atol=1e-5)
 

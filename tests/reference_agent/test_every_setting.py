@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+import torch
 
 from natlang_envs.errors import UsageError
 from reference_agent import Moment, WritingPolicy, collect, fine_tune_policy, fine_tune_reflector, load_model, reinforce
@@ -163,7 +164,7 @@ CASES: dict[type, list[tuple[str, Case]]] = {
         case("precision", "bf16"),
         case("eight_bit", True),
         case("gradient_checkpointing", True),
-        case("device", "cuda"),
+        case("device", "cpu" if torch.cuda.is_available() else "cuda"),
     ],
     Stage: [
         case("env", partial(Corridor, "validation")),

@@ -28,7 +28,7 @@ from reference_agent import play as play_games
 from reference_agent.collection import Example
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.players import Reflector, decide, fitting_state
-from reference_agent.run.config import CollectConfig
+from reference_agent.run.config import CollectConfig, ModelConfig
 from tests.reference_agent.conftest import WORDS, quick_config
 from tests.support.corridor import Corridor
 
@@ -101,7 +101,7 @@ def test_writing_a_batch_is_writing_one_by_one(model: LanguageModel, examples: l
 def test_a_model_reads_back_as_it_was_written(model: LanguageModel, examples: list[Example], tmp_path: Path) -> None:
     model.save(tmp_path)
     assert (tmp_path / "model.safetensors").exists()
-    again = LanguageModel.load(tmp_path)
+    again = LanguageModel.load(tmp_path, ModelConfig(device="cpu"))  # where the other is
     prompts, labels = prompts_of(model, examples[:2])
     assert torch.equal(again.choice_logits(prompts, labels), model.choice_logits(prompts, labels))
     assert again.labels == model.labels

@@ -286,13 +286,14 @@ def test_the_command_prints_one_table_and_says_what_is_not_run(tmp_path: Path) -
     assert command == f"reflect-rl reproduce appendix-e2 --preset smoke --task alfworld-tomato --out {tmp_path / 'out'}"
     assert "74%" not in done.output, "the paper's Reflect-RL is the row `faithful`, which is not in this table"
 
+
 @pytest.mark.parametrize("preset", PRESETS)
 def test_the_results_of_every_preset_are_written(preset: str, tmp_path: Path) -> None:
     plan = make_plan(TARGETS["table2"], PRESETS[preset], tmp_path, tasks=["taxi-pickup"])
     write_results(plan, [])
     told = json.loads((tmp_path / "table2.json").read_text())["preset"]
-    assert told["name"] == preset and told["over"] == (f"presets/{preset}.toml" if PRESETS[preset].over else None)
-
+    assert told["name"] == preset
+    assert told["over"] == (f"presets/{preset}.toml" if PRESETS[preset].over else None)
 
 
 def test_a_pretrained_model_has_rows_of_its_own_in_table_2(tmp_path: Path) -> None:
