@@ -18,7 +18,7 @@ export OMP_NUM_THREADS := 1
 # The official ALFWorld games, where there are any.
 OFFICIAL = $(or $(ALFWORLD_DATA),$(wildcard $(CURDIR)/../shared/alfworld/official))
 
-.PHONY: demo demo-smollm2 test test-full libraries docs lint format bench oldest clean bubblewrap data textworld conformance
+.PHONY: demo demo-smollm2 test pytest test-full libraries docs lint format bench oldest clean bubblewrap data textworld conformance
 
 demo: $(INSTALLED)
 	$(BIN)/python examples/demo.py
@@ -29,7 +29,11 @@ demo-smollm2: $(INSTALLED)
 	$(BIN)/reflect-rl models fetch smollm2
 	$(BIN)/python examples/demo.py --target gain-smollm2 --preset smollm2 --out runs/demo-smollm2
 
-test: lint bubblewrap data textworld
+# Pyright takes a minute of one core: the other one tests meanwhile.
+test: bubblewrap data textworld
+	$(MAKE) --jobs=2 lint pytest
+
+pytest: $(INSTALLED)
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not slow"
 
 test-full: lint bubblewrap data textworld
