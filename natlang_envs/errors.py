@@ -21,6 +21,12 @@ class UsageError(ValueError):
     """
 
 
+def reason(error: Exception) -> str:
+    """Return in one line what an error says; one of the system without its number and path, which a message names."""
+    told = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return " ".join(told.split())
+
+
 def one_of(what: str, given: str, known: Iterable[str]) -> str:
     """Return `given` if it is among `known`.
 

@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from natlang_envs.errors import UsageError
+from natlang_envs.errors import UsageError, reason
 
 CACHE_VARIABLE = "NATLANG_CACHE"
 _SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -138,7 +138,7 @@ def whole_folder(
     except OSError as error:
         if former.exists() and not target.exists():
             former.rename(target)
-        why = f"{target} cannot be written ({error}): choose another folder"
+        why = f"{target} cannot be written ({reason(error)}): choose another folder"
         raise UsageError(explain(error, target.parent) if explain else why) from None
     finally:
         if unfinished is not None:

@@ -18,7 +18,7 @@ from typing import Any, cast
 import gymnasium
 
 from natlang_envs.env import unwrap
-from natlang_envs.errors import UsageError
+from natlang_envs.errors import UsageError, reason
 from natlang_envs.files import json_line, keys_once, write_whole
 from natlang_envs.spaces import escape_surrogates
 
@@ -254,7 +254,7 @@ def stream_lines(path: Path) -> Iterator[bytes]:
     except FileNotFoundError:
         raise UsageError(f"{path} is missing: {remedy}") from None
     except (OSError, EOFError, zlib.error) as error:
-        raise UsageError(f"{path} cannot be read ({error}): {remedy}") from None
+        raise UsageError(f"{path} cannot be read ({reason(error)}): {remedy}") from None
     if line:
         yield line
 

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from safetensors.torch import load_file, save, save_file
 
-from natlang_envs.errors import UsageError
+from natlang_envs.errors import UsageError, reason
 from natlang_envs.files import whole_folder, write_whole
 from reference_agent import processes
 from reference_agent.models.backbone import disk_errors
@@ -92,7 +92,9 @@ class Checkpoints:
         try:
             progress = kind(**json.loads((last / "progress.json").read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError) as error:
-            raise UsageError(f"{last} is no checkpoint ({error}): delete it to go back to the one before") from None
+            raise UsageError(
+                f"{last} is no checkpoint ({reason(error)}): delete it to go back to the one before"
+            ) from None
         try:
             self._model.restore(last)
         except RuntimeError:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from natlang_envs.env import NatLangEnv
-from natlang_envs.errors import UsageError
+from natlang_envs.errors import UsageError, reason
 from natlang_envs.files import write_whole
 from natlang_envs.prompt import History, PathStep, state_prompt
 from reference_agent.curriculum import Environment, Stage, for_learning
@@ -393,4 +393,4 @@ def read_examples(path: Path) -> list[Example]:
         rows = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
         return [Example(**{**row, "commands": tuple(row["commands"])}) for row in rows]
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise UsageError(f"{path} holds no reflection data ({error}): delete it to collect again") from None
+        raise UsageError(f"{path} holds no reflection data ({reason(error)}): delete it to collect again") from None

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, TypedDict, cast
 from leaderboard.audit import player
 from leaderboard.schema import one_line
 from leaderboard.shown import Shown, show
-from natlang_envs.errors import UsageError
+from natlang_envs.errors import UsageError, reason
 from natlang_envs.files import cache_folder
 from natlang_envs.prompt import PathStep
 from natlang_envs.sandbox.isolation import Limits, find_isolation
@@ -294,7 +294,7 @@ def _inside(
         told[end:end] = mounts
         started = Namespaces(program.program, told, [*limited(_LIMITS, root), *command], network=network)
     except OSError as error:
-        raise UsageError(one_line(f"the agent's process cannot be started: {error}")) from None
+        raise UsageError(one_line(f"the agent's process cannot be started: {reason(error)}")) from None
     with started:
         started.go()
         yield started.process

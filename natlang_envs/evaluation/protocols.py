@@ -17,7 +17,7 @@ import gymnasium
 from gymnasium.envs.registration import load_env_creator
 
 from natlang_envs.env import NatLangEnv
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, one_of, reason
 from natlang_envs.making import make_pinned
 
 _SHORTENED = re.compile(r"(.+)\+first([1-9][0-9]*)")
@@ -153,7 +153,7 @@ def _read_protocol(path: Path) -> Protocol:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read ({error}): {remedy}") from None
+        raise UsageError(f"{path} cannot be read ({reason(error)}): {remedy}") from None
     try:
         found = _parse(text)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, cast, get_args, get_origin, get_type_hints
 
-from natlang_envs.errors import UsageError
+from natlang_envs.errors import UsageError, reason
 from natlang_envs.evaluation.protocols import Episode, Protocol
 from natlang_envs.files import json_line, keys_once, write_whole
 from natlang_envs.trajectory import MAX_LINE_BYTES, Trajectory, parse_line, read_trajectories, write_trajectories
@@ -269,7 +269,7 @@ def read_run_facts(folder: Path) -> Run:
         remedy = "finish it with `natlang evaluate --resume" if unfinished else "make it with `natlang evaluate"
         raise UsageError(f"{path} is missing: {remedy} --out {folder}`") from None
     except (ValueError, OSError) as error:
-        raise UsageError(f"{path} cannot be read ({error}): run `natlang evaluate` again") from None
+        raise UsageError(f"{path} cannot be read ({reason(error)}): run `natlang evaluate` again") from None
     return _run_of(content, path)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, one_of, reason
 from reference_agent.curriculum import Stage
 from reference_agent.run.config import Config, TeacherConfig
 from reference_agent.run.idle import idle, refuse
@@ -78,7 +78,7 @@ def _read(path: Path, above: tuple[Path, ...], given: set[str]) -> dict[str, Any
         presets = ", ".join(sorted(each.stem for each in EXPERIMENTS.glob("*.toml")))
         raise UsageError(f"{path}{said} does not exist: name a config file, or a preset: {presets}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
-        raise UsageError(f"{path} is not a TOML file: {error}") from None
+        raise UsageError(f"{path} is not a TOML file: {reason(error)}") from None
     bases = content.pop("base", [])
     below: dict[str, Any] = {}
     for base in bases if isinstance(bases, list) else [bases]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from natlang_envs import __version__
-from natlang_envs.errors import UsageError
+from natlang_envs.errors import UsageError, reason
 
 
 class Summary(NamedTuple):
@@ -60,7 +60,9 @@ def read_card(path: Path) -> Card:
     try:
         return Card(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as error:
-        raise UsageError(f"{path} is no card of a data set ({error}): delete its folder to collect again") from None
+        raise UsageError(
+            f"{path} is no card of a data set ({reason(error)}): delete its folder to collect again"
+        ) from None
 
 
 def describe(card: Card) -> str:

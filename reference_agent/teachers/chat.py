@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from natlang_envs.env import NatLangEnv
-from natlang_envs.errors import UsageError
+from natlang_envs.errors import UsageError, reason
 from natlang_envs.evaluation.chat_endpoint import OwnEndpoint
 from natlang_envs.files import write_whole
 from natlang_envs.prompt import Choice, enumerate_actions
@@ -79,7 +79,7 @@ def load_prompts(env: NatLangEnv, file: str = "") -> Prompts:
             return Prompts(**{name: said.strip() for name, said in told.items()})
         except (OSError, ValueError, TypeError, AttributeError) as error:
             names = ", ".join(Prompts._fields)
-            raise UsageError(f"{file} holds no prompts ({error}): write the texts {names}") from None
+            raise UsageError(f"{file} holds no prompts ({reason(error)}): write the texts {names}") from None
     own = prompts(env.family) or tomllib.loads(_GENERAL.read_text(encoding="utf-8"))
     said = {name: text.strip() for name, text in own.items()}
     return Prompts(**{**said, "system": said["system"].replace("{game}", described(env))})
@@ -184,7 +184,7 @@ class ChatModel:
         except FileNotFoundError:
             return None
         except (OSError, ValueError, TypeError, KeyError) as error:
-            raise UsageError(f"{file} is no kept answer ({error}): delete it to ask again") from None
+            raise UsageError(f"{file} is no kept answer ({reason(error)}): delete it to ask again") from None
 
 
 class ChatTeacher:

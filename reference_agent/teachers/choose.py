@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from natlang_envs.env import NatLangEnv
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, one_of, reason
 from reference_agent.families import FAMILIES, package_of
 from reference_agent.run.config import TeacherConfig
 from reference_agent.teachers.base import Lesson, Moment, Teacher, plan
@@ -117,7 +117,7 @@ def make(env: NatLangEnv, rng: np.random.Generator, phrases_file: str = "") -> P
     try:
         told = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise UsageError(f"teacher.phrases_file {path} cannot be read ({error}): name a TOML file") from None
+        raise UsageError(f"teacher.phrases_file {path} cannot be read ({reason(error)}): name a TOML file") from None
     for kind in ("do", "regret"):
         sentences = told.get(kind)
         if not isinstance(sentences, list) or not sentences or not all(isinstance(each, str) for each in sentences):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import signal
@@ -14,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from natlang_envs.errors import UsageError
+from natlang_envs.errors import UsageError, reason
 from natlang_envs.files import json_line, run_python, whole_folder, write_whole
 
 ROOT = Path(__file__).parents[2]
@@ -122,3 +123,23 @@ def test_fetching_data_runs_no_pip_that_lies_in_the_current_folder(tmp_path: Pat
     command = [sys.executable, "-I", "-c", code, "data", "fetch", "attrs"]
     subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, timeout=120, check=False)
     assert not (tmp_path / "sprung").exists()
+
+
+def test_what_the_system_says_is_told_in_a_line_without_its_number_and_the_path(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as caught:
+        (tmp_path / "missing").read_text()
+    assert reason(caught.value) == "No such file or directory"
+    assert reason(ValueError("one\n  two")) == "one two"
+
+
+def test_no_message_holds_an_error_of_the_system_as_it_is() -> None:
+    said: list[str] = []
+    for path in (
+        each for name in ("natlang_envs", "reference_agent", "leaderboard") for each in (ROOT / name).rglob("*.py")
+    ):
+        for caught in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(caught, ast.ExceptHandler) and caught.type and "OSError" in ast.unparse(caught.type):
+                told = (ast.unparse(each.value) for each in ast.walk(caught) if isinstance(each, ast.FormattedValue))
+                said += [f"{path}:{caught.lineno}" for each in told if each == caught.name]
+    # The player of AutoExplore-ChangeFree is shown it, and what a version shows stays.
+    assert [each for each in said if "freely/patching.py" not in each] == []

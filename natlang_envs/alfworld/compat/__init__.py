@@ -42,7 +42,7 @@ from natlang_envs.alfworld.compat.config import (
 from natlang_envs.alfworld.engine.goals import TASK_TYPES
 from natlang_envs.alfworld.games.folder import game_paths
 from natlang_envs.alfworld.games.official import check_kind
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, one_of, reason
 
 __all__ = ["AlfredBatch", "AlfredTWEnv", "get_environment", "load_config"]
 
@@ -78,7 +78,7 @@ def load_config() -> dict[str, Any]:
     try:
         config: dict[str, Any] = yaml.safe_load(Path(given.config_file).read_text("utf-8"))
     except (OSError, ValueError, yaml.YAMLError) as error:
-        raise UsageError(f"{given.config_file} is no config file ({' '.join(str(error).split())})") from None
+        raise UsageError(f"{given.config_file} is no config file ({reason(error)})") from None
     for param in given.params:
         name, _, new = param.partition("=")
         *sections, key = name.split(".")

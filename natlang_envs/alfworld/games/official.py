@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, cast
 from natlang_envs.alfworld.engine.game_file import GameText, read_game_file, recognise
 from natlang_envs.alfworld.engine.goals import TASK_TYPES
 from natlang_envs.alfworld.games.splits import OfficialSplit
-from natlang_envs.errors import UsageError
+from natlang_envs.errors import UsageError, reason
 
 COUNTS: dict[OfficialSplit, int] = {"train": 3553, "valid_seen": 140, "valid_unseen": 134}  # of `valid_train` unknown
 VARIABLE = "ALFWORLD_DATA"
@@ -133,7 +133,7 @@ def is_solvable(path: Path) -> bool:
     except FileNotFoundError:
         return False
     except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(f"{path} cannot be read ({error}): run `alfworld-download -f`") from None
+        raise UsageError(f"{path} cannot be read ({reason(error)}): run `alfworld-download -f`") from None
     return isinstance(content, dict) and cast("dict[str, Any]", content).get("solvable") is True
 
 
@@ -150,4 +150,4 @@ def _read_compact(path: Path) -> _Compact:
         }
         return _Compact(recognise(content["domain"], content["grammar_template"])[1], packed)
     except (OSError, EOFError, lzma.LZMAError, ValueError, LookupError, TypeError, AttributeError) as error:
-        raise UsageError(f"{path} is no compact file of games ({error}): copy it again") from None
+        raise UsageError(f"{path} is no compact file of games ({reason(error)}): copy it again") from None

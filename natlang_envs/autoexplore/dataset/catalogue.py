@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, one_of, reason
 from natlang_envs.files import cache_folder
 from natlang_envs.tasks import Split
 
@@ -83,7 +83,7 @@ def read_catalogue(path: Path) -> dict[str, PinnedRepository]:
     try:
         tables: list[dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))["repository"]
     except (OSError, ValueError, KeyError) as error:
-        raise UsageError(f"{path} is no list of repositories ({error}): install natlang_envs again") from None
+        raise UsageError(f"{path} is no list of repositories ({reason(error)}): install natlang_envs again") from None
     entries: dict[str, PinnedRepository] = {}
     keys = {each.name for each in fields(PinnedRepository)}
     for table in tables:

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, cast, get_args, get_type_hints
 
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, one_of, reason
 from natlang_envs.files import write_whole
 from natlang_envs.repository.texts import MAX_QUESTION
 from natlang_envs.spaces import escape_surrogates
@@ -174,8 +174,7 @@ def read_lines(path: Path, parse_one: Callable[[object], T]) -> Iterator[tuple[i
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        raise UsageError(f"{path} cannot be read ({why}): give a file of one JSON object a line") from None
+        raise UsageError(f"{path} cannot be read ({reason(error)}): give a file of one JSON object a line") from None
     # Not `splitlines`: an answer may hold U+2028 and its like, which JSON leaves as they are.
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():

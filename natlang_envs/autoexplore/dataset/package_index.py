@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from natlang_envs.errors import UsageError
+from natlang_envs.errors import UsageError, reason
 from natlang_envs.files import run_python
 
 _DEFAULT_INDEX = "https://pypi.org/simple"
@@ -101,7 +101,7 @@ class Index:
                 options["proxy"] = chosen.proxy
             client = PyPIClient(trusted_hosts=chosen.trusted, **options)
         except (OSError, ValueError) as error:
-            raise UsageError(f"pip's settings cannot be used ({error}): see pip config list") from None
+            raise UsageError(f"pip's settings cannot be used ({reason(error)}): see pip config list") from None
         client.auth = MultiDomainBasicAuth(prompting=False, index_urls=list(chosen.indexes))
         self._client: Any = client  # the library's own client lacks a detail of its own protocol
         self._finder = PackageFinder(

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from natlang_envs.autoexplore.dataset.labels import Label, parse, read_labels, read_lines, read_object
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, one_of, reason
 from natlang_envs.files import write_whole
 
 FORMAT = "natlang-sealed-labels/1"
@@ -138,7 +138,7 @@ def read_sealed(path: Path) -> Sealed:
         content = read_object(json.loads(path.read_text(encoding="utf-8")), Sealed.__annotations__, "a seal")
         date.fromisoformat(content["date"])
     except (OSError, ValueError, TypeError, RecursionError) as error:
-        raise UsageError(f"{path} is no seal ({error}): name the file that natlang data seal wrote") from None
+        raise UsageError(f"{path} is no seal ({reason(error)}): name the file that natlang data seal wrote") from None
     sealed = Sealed(**content)
     counted = type(sealed.labels) is int and 0 < sealed.labels <= _MOST
     if sealed.format != FORMAT or not counted or not _is_digest(sealed.root):
@@ -150,7 +150,8 @@ def _key(path: Path) -> bytes:
     try:
         text = path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read ({error}): name the key that natlang data seal wrote") from None
+        remedy = "name the key that natlang data seal wrote"
+        raise UsageError(f"{path} cannot be read ({reason(error)}): {remedy}") from None
     if not _is_digest(text):
         raise UsageError(f"{path} is no key of 64 hexadecimal digits: name the one that natlang data seal wrote")
     return bytes.fromhex(text)

@@ -16,7 +16,7 @@ from typing import cast
 from natlang_envs.autoexplore.changing.making import FORMAT, Row
 from natlang_envs.autoexplore.changing.repositories import LISTED, change_repository
 from natlang_envs.autoexplore.changing.running import files_of, open_subject
-from natlang_envs.errors import UsageError
+from natlang_envs.errors import UsageError, reason
 from natlang_envs.repository.texts import MAX_QUESTION
 
 YOURS = "yours"  # the kind of code that a user's own tasks are of
@@ -92,7 +92,7 @@ def _read(path: Path) -> list[Row]:
     try:
         rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     except (OSError, ValueError) as error:
-        raise UsageError(f"{path} cannot be read ({error}): make tasks with natlang data mutate") from None
+        raise UsageError(f"{path} cannot be read ({reason(error)}): make tasks with natlang data mutate") from None
     if not rows or not all(isinstance(row, dict) for row in rows):
         raise UsageError(f"{path} holds no tasks: make them with natlang data mutate")
     return cast("list[Row]", rows)
