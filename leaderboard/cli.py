@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from leaderboard.schema import SUBMISSIONS
-from natlang_envs.cli.support import printable, run_app
+from natlang_envs.cli.support import printable, progress_bar, run_app
 from natlang_envs.errors import UsageError
 
 if TYPE_CHECKING:
@@ -180,7 +180,20 @@ def audit_command(
     from leaderboard.audit import audit
     from leaderboard.standings.badges import BADGES_FILE, note_badge
 
-    found = audit(folder, agent, beacon, files=files, patience=patience, network=network, variables=variable or ())
+    with progress_bar() as bars:
+        bar = bars.add_task("episodes", total=None)
+
+        def told(done: int, total: int) -> None:
+            bars.update(bar, completed=done, total=total)
+
+        found = audit(
+            *(folder, agent, beacon),
+            files=files,
+            patience=patience,
+            network=network,
+            variables=variable or (),
+            progress=told,
+        )
     typer.echo(printable(found.said))
     if found.problem:
         typer.echo(printable(f"{_NAME}: {folder} does not pass: {found.problem}"), err=True)

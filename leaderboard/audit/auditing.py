@@ -6,11 +6,12 @@ The agent is in a process of its own that sees what a player sees, as text: see 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from math import comb, log, sqrt
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -131,6 +132,7 @@ def audit(
     network: bool = False,
     variables: Sequence[str] = (),
     isolated: bool = True,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Audit:
     """Run an entry's agent again, in a process of its own that sees what a player sees.
 
@@ -144,6 +146,7 @@ def audit(
         network: Let it use the network, as one that asks an endpoint must.
         variables: Names of environment variables that it is shown.
         isolated: Use bubblewrap where it works; without it no audit passes.
+        progress: Called with the number of episodes that have ended and that of all.
 
     Raises:
         UsageError: It is no entry; the agent asks for the environment itself, is not of the weights that the entry
@@ -165,6 +168,14 @@ def audit(
         "variables": variables,
         "isolated": isolated,
     }
+    done, whole, one = 0, 2 * len(recorded) + len(fresh), Lock()
+
+    def ended(count: int) -> None:
+        nonlocal done
+        with one:
+            done += count
+            progress(done, whole)
+
     with ExitStack() as held:
         player = held.enter_context(outside(agent, **options))
         check_agent(submission, player, beside_of(folder))
@@ -173,7 +184,7 @@ def audit(
         # Weights remember no episode, so that two processes may share the work; other agents get all in order.
         more = CORES - 1 if player.shown.own_loader and player.shown.checkpoint else 0
         players = [player, *(held.enter_context(outside(agent, **options)) for _ in range(more))]
-        table = Dealt([held.enter_context(Place(protocol, each)) for each in players])
+        table = Dealt([held.enter_context(Place(protocol, each, ended)) for each in players])
         stated = not submission.deterministic if submission.run.sampling is None else submission.run.sampling
         sampling = stated and player.facts.sampling
         led = table.led(recorded)

@@ -69,10 +69,10 @@ Start = tuple[str, int, list[int]]  # the task, the seed of its reset, and that 
 
 
 class Place:
-    """Where an agent plays; an agent that decides for many plays several episodes at a time."""
+    """Where an agent plays; one that decides for many plays several episodes at a time, and `ended` hears how many."""
 
-    def __init__(self, protocol: Protocol, agent: Outside) -> None:
-        self._agent = agent
+    def __init__(self, protocol: Protocol, agent: Outside, ended: Callable[[int], None]) -> None:
+        self._agent, self._ended = agent, ended
         self._envs = [protocol.make_env() for _ in range(_TOGETHER if agent.facts.batch else 1)]
         self._begun = 0
         self._tells = agent.facts.chances and agent.shown.own_loader
@@ -92,6 +92,7 @@ class Place:
                 for game, action in zip(playing, self._agent.act([each.view for each in playing]), strict=True):
                     game.step(bounded(action, None, game.view["admissible_commands"])[0])
             won += [each.success for each in games]
+            self._ended(len(games))
         return won
 
     def led(self, recorded: Sequence[Trajectory]) -> list[Led]:
@@ -108,6 +109,7 @@ class Place:
                 self._compare([(game.view, each.actions[at], led) for game, each, led in now])
                 for game, each, _ in now:
                     game.step(AsRecorded(each.actions[at]))
+            self._ended(len(games))
         return every
 
     def _compare(self, now: Sequence[tuple[View, str, Led]]) -> None:
