@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -160,6 +161,7 @@ def check_changes_command(
     checked = check_changes(base, submitter=submitter)
     typer.echo(printable(checked.markdown))
     if report is not None:
+        report.parent.mkdir(parents=True, exist_ok=True)
         report.write_text(checked.markdown + "\n", encoding="utf-8")
     if not checked.holds:
         raise typer.Exit(2)
@@ -180,20 +182,18 @@ def audit_command(
     from leaderboard.audit import audit
     from leaderboard.standings.badges import BADGES_FILE, note_badge
 
-    with progress_bar() as bars:
-        bar = bars.add_task("episodes", total=None)
+    bars = progress_bar()
+    bar = bars.add_task("episodes", total=None)
 
-        def told(done: int, total: int) -> None:
-            bars.update(bar, completed=done, total=total)
+    def told(done: int, total: int) -> None:
+        bars.start()  # the first time: what is refused before has no bar
+        bars.update(bar, completed=done, total=total)
 
-        found = audit(
-            *(folder, agent, beacon),
-            files=files,
-            patience=patience,
-            network=network,
-            variables=variable or (),
-            progress=told,
-        )
+    shown = partial(audit, files=files, network=network, variables=variable or ())
+    try:
+        found = shown(folder, agent, beacon, patience=patience, progress=told)
+    finally:
+        bars.stop()
     typer.echo(printable(found.said))
     if found.problem:
         typer.echo(printable(f"{_NAME}: {folder} does not pass: {found.problem}"), err=True)

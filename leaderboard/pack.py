@@ -145,6 +145,8 @@ def read_curve(path: Path) -> tuple[tuple[int, float], ...]:
     Raises:
         UsageError: The file is missing or is no such list.
     """
+    if not path.is_file():
+        raise UsageError(f"{path} is no file: give the curve.json of reflect-rl train")
     try:
         rows = _POINTS.validate_json(read_json(path, _MAX_CURVE_BYTES))
     except ValidationError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import shutil
 from dataclasses import dataclass
@@ -58,6 +59,8 @@ def show(spec: str, folder: Path, files: Path | None = None) -> Shown:
     Raises:
         UsageError: There is no such agent here, or its files hold links or our own checkout.
     """
+    if files is not None and not files.exists():
+        raise UsageError(one_line(f"--files {files} does not exist: name the folder that holds the agent"))
     kind, _, argument = spec.partition(":")
     built_in = kind in {**BUILT_IN, **SPECIAL}
     board, own = folder / "board", folder / "agent"
@@ -90,11 +93,27 @@ def show(spec: str, folder: Path, files: Path | None = None) -> Shown:
         _copy(files.absolute(), own, into=True)
     elif not makers and not built_in:
         _copy_module(kind.partition(".")[0], own)
+    if not makers and not built_in:
+        _check_function(own, kind, argument)
     for each in (board, own):
         _let_read(each)
     foreign = next((each for each in makers if each != _OURS), "")
     own_loader = makers == [_OURS] and (whole or not checkpoint)
     return Shown(board, own, kind, given, checkpoint, own_loader, foreign)
+
+
+def _check_function(own: Path, module: str, function: str) -> None:
+    """Refuse a function that the agent's module does not define; its code is read, and not run here."""
+    file = own / f"{module.replace('.', '/')}.py"
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return  # a package, or an installed module: whoever starts it says what is wrong
+    names = {each.id for each in ast.walk(tree) if isinstance(each, ast.Name)}
+    names |= {each.name for each in ast.walk(tree) if isinstance(each, ast.FunctionDef | ast.ClassDef)}
+    names |= {each.asname or each.name for each in ast.walk(tree) if isinstance(each, ast.alias)}
+    if "*" not in names and function.partition(".")[0] not in names:
+        raise UsageError(one_line(f"module {module!r} has no {function!r}: write --agent {module}:FUNCTION"))
 
 
 def _copy_module(top: str, own: Path) -> None:

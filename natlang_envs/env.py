@@ -13,6 +13,7 @@ from gymnasium.wrappers import TimeLimit
 
 from natlang_envs.errors import (
     MADE_WITH,
+    NoPlanError,
     UsageError,
     check_arguments,
     check_count,
@@ -115,9 +116,8 @@ class NatLangEnv(gymnasium.Env[str, str]):
         self.explains, self._explained = check_explaining(explain, feedback)
         if self.explains and type(self)._explain is NatLangEnv._explain:
             raise UsageError(f"{type(self).__name__} does not say why: leave out explain and feedback")
-        modes = self.metadata["render_modes"]
-        if render_mode is not None and render_mode not in modes:
-            raise UsageError(f"unknown render_mode {render_mode!r}: choose one of {', '.join(modes)}, or None")
+        if render_mode not in (None, *(modes := self.metadata["render_modes"])):
+            raise UsageError(f"unknown render_mode {render_mode!r}: choose one of {', '.join([*modes, 'None'])}")
         self.tasks = tasks
         self.horizon = check_count("horizon", horizon)
         self.render_mode = render_mode
@@ -181,11 +181,14 @@ class NatLangEnv(gymnasium.Env[str, str]):
         Raises:
             NotImplementedError: The environment has none; see `reference`.
         """
-        raise NotImplementedError(f"{type(self).__name__} has no exact oracle: use reference()")
+        raise NoPlanError(f"{type(self).__name__} has no exact oracle: use reference()")
 
     def reference(self) -> list[str]:
-        """Return a good plan from here that does not claim to be the shortest (by default, the oracle's)."""
-        return self.oracle()
+        """Return a good plan from here, by default the oracle's. Raises `NotImplementedError` where there is none."""
+        try:
+            return self.oracle()
+        except NotImplementedError:
+            raise NoPlanError(f"{type(self).__name__} has no plan: write its oracle() or reference()") from None
 
     def safe_commands(self) -> tuple[str, ...]:
         """Return the admissible commands that do not end the game as illegal (privileged knowledge)."""

@@ -21,6 +21,10 @@ class UsageError(ValueError):
     """
 
 
+class NoPlanError(UsageError, NotImplementedError):
+    """An environment has no plan of its own, and somebody asks for one."""
+
+
 def reason(error: Exception) -> str:
     """Return in one line what an error says; one of the system without its number and path, which a message names."""
     told = error.strerror if isinstance(error, OSError) and error.strerror else str(error)

@@ -109,6 +109,14 @@ def _new_folder(path: Path) -> int:
     return -1 if os.name == "nt" else os.open(path, os.O_RDONLY | _SAFE)
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder for results, unless it is there. Raises `UsageError` where there can be none."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{folder} can be no folder ({reason(error)}): choose another --out") from None
+
+
 @contextmanager
 def whole_folder(
     target: Path,

@@ -10,6 +10,8 @@ from typing import Any
 import gymnasium
 import pettingzoo  # pyright: ignore[reportMissingTypeStubs]
 
+from natlang_envs.errors import UsageError
+
 PLANNED = ("random", "random-legal", "oracle")
 _TAXI = "natlang_envs.dangerous_taxi.env:DangerousTaxiEnv"
 _TAXI_ARRAYS = "natlang_envs.dangerous_taxi.vector:DangerousTaxiVectorEnv"
@@ -110,9 +112,14 @@ def register(entry: Registration) -> None:
 
     Gymnasium's order check and passive checker are left out: the environments raise on a step out of order
     themselves, the conformance suite checks more than the checker does, and both cost time at every step.
+
+    Raises:
+        UsageError: `entry_point` names no class.
     """
+    module, _, name = str(entry.entry_point).partition(":")
+    if not module or not name:
+        raise UsageError(f"the entry_point of {entry.id} must be 'module:Class', not {entry.entry_point!r}")
     _registered[entry.id] = entry
-    module, _, name = entry.entry_point.partition(":")
     gymnasium.register(  # pyright: ignore[reportUnknownMemberType]
         entry.id,
         entry_point=entry.entry_point,

@@ -172,11 +172,14 @@ def difference(recorded: Trajectory, replayed: Trajectory) -> str | None:
     return None
 
 
-def plan_length(env: gymnasium.Env[str, str], task_id: str) -> int:
-    """Return the number of steps of the environment's own plan for a task, from its start."""
+def plan_length(env: gymnasium.Env[str, str], task_id: str) -> int | None:
+    """Return the number of steps of the environment's own plan for a task, from its start; None where it has none."""
     inner = unwrap(env)
     inner.reset(options={"task_id": task_id})
-    return len(inner.reference())
+    try:
+        return len(inner.reference())
+    except NotImplementedError:
+        return None
 
 
 def line_of(trajectory: Trajectory) -> bytes:

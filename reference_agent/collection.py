@@ -14,14 +14,13 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from operator import index
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from natlang_envs.env import NatLangEnv
-from natlang_envs.errors import UsageError, reason
+from natlang_envs.errors import UsageError, check_count, reason
 from natlang_envs.files import write_whole
 from natlang_envs.prompt import History, PathStep, state_prompt
 from reference_agent.curriculum import Environment, Stage, for_learning
@@ -136,7 +135,7 @@ def collect(
     """
     check_kind(settings, CollectConfig)
     refuse("collect.", idle_collect(settings))
-    seed, folder = index(seed), None if folder is None else Path(folder)
+    seed, folder = check_count("seed", seed, 0), None if folder is None else Path(folder)
     stage = for_learning(env if isinstance(env, Stage) else Stage(env), allow_test)
     if folder is not None:
         asked = {"settings": settings, "history": history, "seed": seed, "reader": reader, "allow_test": allow_test}

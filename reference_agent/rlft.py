@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch.utils.tensorboard import SummaryWriter
 
-from natlang_envs.errors import UsageError
+from natlang_envs.errors import UsageError, check_count
 from natlang_envs.prompt import History
 from reference_agent import processes
 from reference_agent.algorithms import load_algorithm, methods
@@ -95,6 +95,7 @@ def reinforce(
             of other arguments or damaged, or training diverged.
     """
     check_kind(settings, RLConfig)
+    seed = check_count("seed", seed, 0)
     stages = [for_learning(each, allow_test) for each in as_stages(stages)]
     _check(policy, reflector, stages, settings, one_model)
     spoken = reflector and one_model and [reflector.max_tokens, reflector.sampled]

@@ -16,7 +16,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from natlang_envs.errors import UsageError
+from natlang_envs.errors import UsageError, check_count
 from natlang_envs.prompt import History, PathStep
 from reference_agent import processes
 from reference_agent.curriculum import Environment, Stage, Tasks, for_playing
@@ -126,7 +126,7 @@ def play(
         raise UsageError(f"episodes is {episodes}: give 1 or more")
     check_apart(policy, reflector, one_model)
     stage = for_playing(env, split)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(check_count("seed", seed, 0))
     envs, tasks = stage.make_many(episodes), Tasks(stage)
     sampled = [tasks.draw(rng) for _ in range(episodes)]
     with _without_dropout(policy, reflector.model if reflector else None):

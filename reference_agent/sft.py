@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from natlang_envs.errors import UsageError
+from natlang_envs.errors import UsageError, check_count
 from reference_agent import processes
 from reference_agent.checkpoint import Checkpoints, Steps, dropout_seed, random_state
 from reference_agent.collection import Example
@@ -76,6 +76,7 @@ def fine_tune_reflector(
         UsageError: There is nothing to learn from, the model is the policy, a setting cannot be or has no effect, a
             gradient or a weight is not finite, or the folder is of other arguments or damaged.
     """
+    seed = check_count("seed", seed, 0)
     check_kind(config, SFTConfig)
     _check(model, config, "reflector", one_model)
     examples = list(examples)
@@ -102,14 +103,25 @@ def fine_tune_policy(
     `policy_negatives`. Arguments and errors are those of `fine_tune_reflector`; `reflect` says whether the prompts
     contain R.
     """
-    check_kind(config, PolicySFTConfig)
-    refuse("", idle_policy(config, reflect, head_of(model)))
+    check_policy(model, examples, config, reflect)
+    seed = check_count("seed", seed, 0)
     _check(model, config, "policy", one_model)
     rng, shown = np.random.default_rng([seed, 3]), [each for each in examples if each.shown]
     asked = {"examples": digest_all(shown), "config": config, "seed": seed, "reflect": reflect}
     with training(folder, model, job="policy", **asked) as folder:
         _tune(model, shown, _policy_losses(model, reflect, config, rng), config, [rng], seed, report, folder)
     return model
+
+
+def check_policy(
+    model: LanguageModel, examples: Sequence[Example], config: PolicySFTConfig, reflect: bool = True
+) -> None:
+    """Refuse settings or examples that teach a policy nothing, before anything is trained."""
+    check_kind(config, PolicySFTConfig)
+    refuse("", idle_policy(config, reflect, head_of(model)))
+    check_sft(config)
+    if not any(each.shown for each in examples):
+        raise UsageError(_NOTHING)
 
 
 class Learned(NamedTuple):

@@ -167,6 +167,7 @@ def label_command(
             repository,
             driver,
             out,
+            name=model,
             count=questions,
             limit=limit,
             progress=lambda ready, total: progress.update(bar, completed=ready, total=total),

@@ -213,7 +213,8 @@ def _protocol(name: str | None, labels: Path | None, tasks: Path | None, reposit
 
 def _print_score(run: Run, score: Score, out: Path) -> None:
     low, high = score.interval
-    regret = "none succeeded" if score.mean_regret is None else f"{score.mean_regret:.2f} steps beyond the plan"
+    none = "the environment has no plan" if score.success_rate else "none succeeded"
+    regret = none if score.mean_regret is None else f"{score.mean_regret:.2f} steps beyond the plan"
     typer.echo(f"{run.agent} on {run.protocol}, {score.episodes} episodes of {score.tasks} tasks")
     typer.echo(f"  success {score.success_rate:.1%} (95% interval {low:.1%} to {high:.1%})")
     typer.echo(f"  return  {score.mean_return:.2f}")
@@ -245,7 +246,9 @@ def replay_command(
     problems = _replay_problems(run, played if episodes is None else played.first(episodes), trajectories)
     if problems:
         print_some(problems, most=10)
-        typer.echo(f"{folder} does not hold: {len(problems)} of {len(trajectories)} episodes differ.")
+        known = run.protocol_digest == played.digest
+        differ = f": {len(problems)} of {len(trajectories)} episodes differ" if known else ", and nothing was replayed"
+        typer.echo(f"{folder} does not hold{differ}.")
         raise typer.Exit(1)
     steps = sum(len(each.actions) for each in trajectories)
     typer.echo(f"{folder} holds: {len(trajectories)} episodes, {steps} steps, every hash and reward is the same.")
@@ -254,7 +257,10 @@ def replay_command(
 def _replay_problems(run: Run, protocol: Protocol, trajectories: list[Trajectory]) -> list[str]:
     """Return one line for each thing in a run that is not what the protocol and the environment say."""
     if run.protocol_digest != protocol.digest:
-        return [f"the protocol's digest is {run.protocol_digest!r:.16}…, the installed one has {protocol.digest:.12}…"]
+        was, now = run.protocol_digest[:12], protocol.digest[:12]
+        return [
+            f"{protocol.name} was {was}… when it was played and is {now}… now: restore what it is about, or play again"
+        ]
     expected = [(task_id, seed, number) for (task_id, seed), number in protocol.plays(run.runs)]
     found = [(each.task_id, each.seed, each.run) for each in trajectories]
     if found != expected:

@@ -25,7 +25,7 @@ def mutate_command(
     seconds: Annotated[float, typer.Option(min=0.1, help="Of processor time, for a run of all tests.")] = SECONDS,
 ) -> None:
     """Make change tasks of a repository of your own with pytest tests; a making that was stopped goes on."""
-    subject = open_subject(repo, [each.rstrip("/") for each in tests])
+    subject = open_subject(repo, tests)
     made = 0
     with progress_bar() as progress:
         bar = progress.add_task("sources", total=len(subject.sources))

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.live import checked_round, live_protocol
 from natlang_envs.files import write_whole
 
@@ -31,6 +32,8 @@ def live_command(
     made = live_protocol(checked_round(board, month if month is not None else f"{today:%Y-%m}"), beacon)
     if out is None:
         typer.echo(made.to_json(), nl=False)
+    elif out.suffix != ".json" or out.is_dir():
+        raise UsageError(f"--out {out} is no name of a file that ends in .json, as protocols of your own do")
     else:
         write_whole(out, made.to_json().encode())
         typer.echo(f"{out} holds {made.name}, {len(made.episodes)} tasks, digest {made.digest}")

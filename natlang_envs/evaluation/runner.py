@@ -131,9 +131,10 @@ def _play_here(player: Player, units: Iterable[list[Place]]) -> Iterator[Played]
 
 
 def plan_lengths(protocol: Protocol) -> dict[str, int]:
-    """Return the number of steps of the environment's own plan for every task of a protocol."""
+    """Return the number of steps of the environment's own plan for every task of a protocol that has one."""
     env = protocol.make_env()
-    return {episode.task_id: plan_length(env, episode.task_id) for episode in protocol.episodes}
+    lengths = {episode.task_id: plan_length(env, episode.task_id) for episode in protocol.episodes}
+    return {task_id: length for task_id, length in lengths.items() if length is not None}
 
 
 def score_run(protocol: Protocol, trajectories: list[Trajectory]) -> Score:

@@ -121,7 +121,9 @@ def prepare_folder(out: Path, *, resume: bool = False) -> None:
         return
     _refuse_finished(out)
     if (out / JOURNAL_FILE).exists():
-        raise UsageError(f"{out} holds an unfinished run: add --resume to go on with it, or choose another --out")
+        raise UsageError(
+            f"{out} holds an unfinished run: add --resume to go on with it (resume=True), or choose another --out"
+        )
 
 
 def _refuse_finished(out: Path) -> None:

@@ -212,13 +212,14 @@ def score(trajectories: Sequence[Trajectory], plan_lengths: dict[str, int]) -> S
 
     Args:
         trajectories: At least one.
-        plan_lengths: For each task, the number of steps of the environment's own plan.
+        plan_lengths: For each task that has one, the number of steps of the environment's own plan.
     """
     groups: dict[str, list[bool]] = {}
     for each in trajectories:
         groups.setdefault(each.task_id, []).append(each.success)
     successes = sum(each.success for each in trajectories)
-    regrets = [len(each.actions) - plan_lengths[each.task_id] for each in trajectories if each.success]
+    planned = [each for each in trajectories if each.success and each.task_id in plan_lengths]
+    regrets = [len(each.actions) - plan_lengths[each.task_id] for each in planned]
     return Score(
         success_rate=successes / max(1, len(trajectories)),
         interval=success_interval(list(groups.values())),

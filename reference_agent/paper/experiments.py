@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from importlib import resources
 from math import ceil
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -165,15 +165,22 @@ def _cell(task: str, method: str) -> Path:
 
 
 def cell_config(task: str, method: str, preset: Preset, seed: int, settings: list[str]) -> Config:
-    """Return what a cell is trained with: its own settings, then the preset's, then the user's; the seed is given."""
+    """Return what a cell is trained with: its own settings, then the preset's, then the user's; the seed is given.
+
+    A preset's shares are of numbers that the user does not give.
+    """
     own = METHODS[method].settings if method in METHODS else ()
     config = load_config(_cell(task, method), [*own, *preset.settings, *settings], preset.over, for_many=True)
-    stages = tuple(replace(stage, iterations=ceil(stage.iterations * preset.iterations)) for stage in config.curriculum)
-    reflector, policy = (
-        replace(each, steps=min(ceil(each.steps * share), preset.sft_steps))
-        for each, share in ((config.sft_reflector, preset.reflector_share), (config.sft_policy, preset.policy_share))
-    )
-    return replace(config, seed=seed, curriculum=stages, sft_reflector=reflector, sft_policy=policy)
+    given, changed = {each.partition("=")[0].strip() for each in settings}, dict[str, Any]()
+    if "curriculum" not in given:
+        changed["curriculum"] = tuple(
+            replace(stage, iterations=ceil(stage.iterations * preset.iterations)) for stage in config.curriculum
+        )
+    for name, share in (("sft_reflector", preset.reflector_share), ("sft_policy", preset.policy_share)):
+        if f"{name}.steps" not in given:
+            each = getattr(config, name)
+            changed[name] = replace(each, steps=min(ceil(each.steps * share), preset.sft_steps))
+    return replace(config, seed=seed, **changed)
 
 
 def rows_of(target: Target, preset: Preset) -> tuple[str, ...]:

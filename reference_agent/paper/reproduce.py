@@ -33,7 +33,7 @@ from natlang_envs.evaluation import evaluate, load_agent
 from natlang_envs.evaluation.agents import Agent
 from natlang_envs.evaluation.runner import Progress
 from natlang_envs.evaluation.runs import RUN_FILE
-from natlang_envs.files import only_process, write_whole
+from natlang_envs.files import make_folder, only_process, write_whole
 from reference_agent import processes
 from reference_agent.baselines.agents import zero_shot_agent
 from reference_agent.paper.experiments import METHODS, UNTUNED, Cell, Plan, protocol_for
@@ -51,7 +51,7 @@ def reproduce(plan: Plan, jobs: int, report: Report, done: Callable[[Cell], None
 
     `report` is called with a cell's name and what its training reports, `done` with each cell that is whole.
     """
-    plan.out.mkdir(parents=True, exist_ok=True)
+    make_folder(plan.out)
     with only_process(plan.out):
         for cell in plan.cells:
             if cell.config is not None:

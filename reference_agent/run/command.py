@@ -64,6 +64,7 @@ def train(
     Without a config, the run in --out goes on with its own settings.
     """
     # Imported here: torch takes seconds, and `--help` should not.
+    from natlang_envs.errors import one_of
     from reference_agent.paper.experiments import protocol_of
     from reference_agent.paper.tables import draw_curves, read_curve
     from reference_agent.rlft import Stopped
@@ -72,7 +73,8 @@ def train(
     from reference_agent.run.stages import CONFIG, read_config
 
     resuming = config is None and not (setting or model) and (out / CONFIG).exists()
-    over = EXPERIMENTS / "presets" / f"{model}.toml" if model else None
+    models = [each.stem for each in sorted((EXPERIMENTS / "presets").glob("*.toml")) if each.stem != "shipped"]
+    over = EXPERIMENTS / "presets" / f"{one_of('model', model, models)}.toml" if model else None
     settings = read_config(out) if resuming else load_config(config, setting, over)
     with bars() as progress:
         try:
@@ -195,7 +197,7 @@ def fetch(name: Annotated[str, typer.Argument(help="smollm2")]) -> None:
 @app.command()
 def collect(config: Preset = None, out: Out = _OUT, setting: Settings = None) -> None:
     """Let the teacher play and reflect: the data set of a run and its card. Stopped, it goes on where it was."""
-    from natlang_envs.files import only_process
+    from natlang_envs.files import make_folder, only_process
     from reference_agent.collection import CARD
     from reference_agent.run.config_file import load_config
     from reference_agent.run.data_card import describe, read_card
@@ -204,7 +206,7 @@ def collect(config: Preset = None, out: Out = _OUT, setting: Settings = None) ->
 
     settings = load_config(config, setting)
     check_environments(settings)
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     with only_process(out), bars() as progress:
         claim(settings, out)
         data = collected(settings, out, partial(show_step, progress, ""))

@@ -81,7 +81,7 @@ class WarmupConfig:
     # On looking things up: walls between columns in Taxi (0 if its teacher names none), what a place holds in ALFWorld.
     lookup_steps: int = at_least(0, 0)
     direction_steps: int = at_least(0, 300)  # on deriving directions from coordinates
-    seed: int = 1  # training runs of all seeds start from the same model, as from a pretrained one
+    seed: int = at_least(0, 1)  # training runs of all seeds start from the same model, as from a pretrained one
     batch: int = at_least(1, 64)  # prompts per step
     learning_rate: float = positive(1e-3)  # AdamW's
 
@@ -255,7 +255,7 @@ class RLConfig:
 class Config:
     """A whole training run."""
 
-    seed: int = 0  # of everything random
+    seed: int = at_least(0, 0)  # of everything random
     split: str = "train"  # of the training tasks
     allow_test: bool = False  # whether that, or a stage's, may be one that holds test tasks, "test" or "all"
     env_kwargs: dict[str, Any] = field(default_factory=dict[str, Any])  # of the environments: {"map": "generated"}

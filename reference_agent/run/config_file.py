@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from dataclasses import asdict, fields, is_dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -75,8 +76,10 @@ def _read(path: Path, above: tuple[Path, ...], given: set[str]) -> dict[str, Any
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         said = f", the base of {above[-1]}," if above else ""
-        presets = ", ".join(sorted(each.stem for each in EXPERIMENTS.glob("*.toml")))
-        raise UsageError(f"{path}{said} does not exist: name a config file, or a preset: {presets}") from None
+        tops = sorted(each.stem for each in EXPERIMENTS.glob("*.toml"))
+        close = get_close_matches(str(path.with_suffix("")), [*tops, *_of_tasks()], n=3)
+        near = f"{', '.join(close)}, the nearest" if close else f"{', '.join(tops)}, or TASK/METHOD"
+        raise UsageError(f"{path}{said} does not exist: name a config file, or a preset: {near}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise UsageError(f"{path} is not a TOML file: {reason(error)}") from None
     bases = content.pop("base", [])
@@ -88,6 +91,14 @@ def _read(path: Path, above: tuple[Path, ...], given: set[str]) -> dict[str, Any
     if EXPERIMENTS not in path.resolve().parents:
         given |= _names(content)
     return _merged(below, content)
+
+
+def _of_tasks() -> list[str]:
+    """Return the names of the presets of tasks, `TASK/METHOD`."""
+    methods = [each.stem for each in (EXPERIMENTS / "methods").glob("*.toml")]
+    tasks = [each.parent for each in EXPERIMENTS.glob("*/best.toml")]
+    own = [f"{task.name}/{each.stem}" for task in tasks for each in task.glob("*.toml")]
+    return [*own, *(f"{task.name}/{method}" for task in tasks for method in methods)]
 
 
 def _names(content: dict[str, Any], table: str = "") -> set[str]:

@@ -26,7 +26,7 @@ import numpy as np
 import torch
 
 from natlang_envs.errors import UsageError
-from natlang_envs.files import only_process, write_whole
+from natlang_envs.files import make_folder, only_process, write_whole
 from reference_agent import collection, processes
 from reference_agent.collection import Example, Report, with_shown
 from reference_agent.curriculum import for_learning
@@ -71,7 +71,7 @@ def train(config: Config, out: Path, report: Report, shared: Path | None = None)
         start.check(check_environments(config))
     with ExitStack() as held:
         if processes.number() == 0:
-            out.mkdir(parents=True, exist_ok=True)
+            make_folder(out)
             held.enter_context(only_process(out))
         with processes.first_before_others():
             claim(config, out)

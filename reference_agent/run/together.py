@@ -155,6 +155,12 @@ class Players:
         reflector = self.reflector.model if self.reflector else None
         return {"policy": self.policy, **({"reflector": reflector} if isinstance(reflector, LanguageModel) else {})}
 
+    def _own(self, options: dict[str, Any]) -> int:
+        """Return how many of the path's steps p(s) shows, which no option may change."""
+        if "history" in options:
+            raise UsageError(f"these players have history = {self.config.history}: say it in Players.of")
+        return self.config.history
+
     # Algorithm 1.
 
     def collect(
@@ -165,7 +171,7 @@ class Players:
         **options: Any,
     ) -> list[Example]:
         """Let a teacher play, and return the data set D; `options` and errors are those of `collect`."""
-        return collection.collect(env, teacher, settings, history=self.config.history, reader=self.policy, **options)
+        return collection.collect(env, teacher, settings, history=self._own(options), reader=self.policy, **options)
 
     def fine_tune(
         self,
@@ -194,6 +200,7 @@ class Players:
                 glance()
                 self.policy.model.train()
 
+        sft.check_policy(self.policy, examples, policy, reflect)
         glance(now=True)
         if self.reflector:
             model, steps = self._models["reflector"], reflector.steps
@@ -225,14 +232,14 @@ class Players:
             told.step(f"stage {number}, success", int(row["iteration"]), iterations[number], row["success"])
             report(row)
 
-        options |= {"report": row, "history": self.config.history}
+        options |= {"report": row, "history": self._own(options)}
         return rlft.reinforce(self.policy, self.reflector, stages, settings, **options)
 
     # Play.
 
     def play(self, env: Environment | Stage, **options: Any) -> list[Episode]:
         """Play without learning; `options` and errors are those of `play`."""
-        return rollout.play(env, self.policy, self.reflector, history=self.config.history, **options)
+        return rollout.play(env, self.policy, self.reflector, history=self._own(options), **options)
 
     def agent(self, sampling: bool = False) -> PlayersAgent:
         """Return them as an agent for evaluation, greedy or at temperature 1."""

@@ -71,6 +71,12 @@ def open_subject(
     for each in (*tests, *only):
         if not (root / each).exists():
             raise UsageError(f"{root / each} does not exist: name the folder with the tests")
+    if root in (places := [Path(os.path.normpath(root / each)) for each in tests]):
+        raise UsageError(f"all of {root.name} would be tests: name the folder with the tests in it")
+    for each, where in zip(tests, places, strict=True):
+        if not where.is_relative_to(root):
+            raise UsageError(f"tests {each!r} do not lie in {root}: name them relative to it")
+    tests = [each.relative_to(root).as_posix() for each in places]
     sources: dict[str, str] = {}
     left_out: dict[str, str] = {}
     whole = hashlib.sha256()

@@ -39,6 +39,8 @@ from natlang_envs.repository.tree import Repository
 
 LARGEST_FILE = 60_000  # characters of a file that a model is shown; a longer one gets no question of its own
 _LISTED = 400  # files that a model is told the names of
+_NOTHING = "no such JSON object"
+_BEGUN = ("repository", "model", "questions")  # what the journal begins with, before a line for each file
 _ATTEMPTS = 2  # answers a model is given for one file
 
 
@@ -63,24 +65,34 @@ def journal_of(out: Path) -> Path:
     return out.with_name(f"{out.name}.journal")
 
 
-def resume(out: Path) -> tuple[list[Label], list[Done]]:
-    """Return what an earlier run finished: labels that the journal does not name are from a file that was not."""
+def resume(out: Path, begun: dict[str, Any]) -> tuple[list[Label], list[Done]]:
+    """Return what an earlier run finished: labels that the journal does not name are from a file that was not.
+
+    `begun` is what the journal begins with, and refused where it begins with anything else.
+    """
     journal = journal_of(out)
     if not journal.exists():
         if out.exists():
             raise UsageError(f"{out} exists and has no journal {journal.name} beside it: choose another -o")
         return [], []
+    begin = f"begin again: remove {out.name} and {journal.name}"
     try:
-        done = [each for _, each in read_lines(journal, _parse_done)]
+        lines = [each for _, each in read_lines(journal, _parse_line)]
     except UsageError as error:
-        raise UsageError(f"{error}; mend it, or begin again: remove {out.name} and {journal.name}") from None
+        raise UsageError(f"{error}; mend it, or {begin}") from None
+    done = [each for each in lines if isinstance(each, Done)]
+    former = next((each for each in lines if not isinstance(each, Done)), begun)
+    if other := next((f"{key} {value!r}" for key, value in former.items() if value != begun[key]), None):
+        raise UsageError(f"{out} was made with {other}: choose another -o, or {begin}")
     ids = {name for each in done for name in each.ids}
     labels = [label for label in read_labels(out) if label.id in ids] if out.exists() else []
     return labels, done
 
 
-def _parse_done(value: object) -> Done:
+def _parse_line(value: object) -> Done | dict[str, Any]:
     content = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    if tuple(content) == _BEGUN:
+        return content
     if tuple(content) != Done._fields:
         raise ValueError(f"a line of the journal has the keys {', '.join(Done._fields)}")
     return Done(str(content["path"]), tuple(content["ids"]), tuple(content["dropped"]))
@@ -100,16 +112,19 @@ def make_labels(
     model: Model,
     out: Path,
     *,
+    name: str = "",
     count: int = 2,
     limit: int | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> tuple[list[Label], list[Done]]:
-    """Ask a model for questions on each file, check them, and write what holds after each file.
+    """Ask a model, called `name`, for questions on each file, check them, and write what holds after each file.
 
-    With a journal beside `out` the run goes on where it was; `count` questions are asked for of each of `limit`
-    files.
+    With a journal beside `out` the run goes on where it was, and asks again where it was told nothing usable; `count`
+    questions are asked for of each of `limit` files.
     """
-    labels, done = resume(out)
+    begun: dict[str, Any] = dict(zip(_BEGUN, (str(repository.path), name, count), strict=True))
+    labels, done = resume(out, begun)
+    done = [each for each in done if each.ids or not any(why.startswith(_NOTHING) for why in each.dropped)]
     paths = files_to_ask(repository)[:limit]
     if not paths:
         raise UsageError(f"{repository.path} holds no file of text that a model can be shown: choose another --repo")
@@ -126,7 +141,7 @@ def make_labels(
         labels += made
         done.append(Done(path, tuple(each.id for each in made), tuple(dropped)))
         write_labels(out, labels)
-        write_whole(journal_of(out), json_lines(each._asdict() for each in done))
+        write_whole(journal_of(out), json_lines([begun, *(each._asdict() for each in done)]))
         dealt.add(path)
         progress(len(dealt.intersection(paths)), len(paths))
     return labels, done
@@ -160,7 +175,7 @@ def _labels_of(
             if len(made) >= count:
                 break
             if asked is None:
-                problems.append(f"no such JSON object: {' '.join(line.split())[:80]}")
+                problems.append(f"{_NOTHING}: {' '.join(line.split())[:80]}")
                 continue
             known = [label.question for label in (*before, *made.values())]
             label, wrong = _label(repository, model, path, asked, known)

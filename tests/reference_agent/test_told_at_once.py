@@ -1,0 +1,89 @@
+"""What a user got wrong is said at once, in a line, and before anything is trained or written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from natlang_envs.errors import UsageError
+from reference_agent import CollectConfig, Players, PolicySFTConfig, RLConfig, SFTConfig, Stage, collect
+from reference_agent.models.language_model import LanguageModel
+from reference_agent.paper.experiments import PRESETS, cell_config
+from reference_agent.run.command import app
+from reference_agent.run.config_file import parse_config
+
+ENV = "NatLang/DangerousTaxi-Pickup-v0"
+FEW = CollectConfig(trajectories=2, policy_trajectories=2)
+ONE, POLICY = SFTConfig(steps=1, batch=2), PolicySFTConfig(steps=1, batch=2)
+
+
+def refused(*arguments: str) -> str:
+    error = CliRunner().invoke(app, arguments).exception
+    assert isinstance(error, UsageError), error
+    return str(error)
+
+
+def test_the_policys_settings_are_checked_before_the_reflector_is_trained(model: LanguageModel) -> None:
+    players, examples = Players.of(model), collect(ENV, "oracle", FEW)
+    assert players.reflector
+    before = players.reflector.model.fingerprint()
+    unseen = collect(ENV, "oracle", CollectConfig(trajectories=2, policy_trajectories=0))
+    for data, policy in ((examples, ONE), (examples, PolicySFTConfig(steps=0)), (unseen, POLICY)):
+        with pytest.raises(UsageError):
+            players.fine_tune(data, ONE, policy)  # pyright: ignore[reportArgumentType]
+    assert players.reflector.model.fingerprint() == before
+
+
+def test_players_have_one_history(model: LanguageModel) -> None:
+    players = Players.of(model, history=2)
+    calls: list[Any] = [
+        lambda: players.collect(ENV, "oracle", FEW, history=3),
+        lambda: players.reinforce(Stage(ENV, iterations=1), RLConfig(batch=2), history=3),
+        lambda: players.play(ENV, split="validation", episodes=2, history=3),
+    ]
+    for call in calls:
+        with pytest.raises(UsageError, match=r"these players have history = 2: say it in Players\.of"):
+            call()
+
+
+def test_a_seed_is_no_negative_number(model: LanguageModel) -> None:
+    with pytest.raises(UsageError, match=r"seed.*-1"):
+        parse_config({"seed": -1})
+    players = Players.of(model)
+    for call in (
+        lambda: collect(ENV, "oracle", FEW, seed=-1),
+        lambda: players.fine_tune(collect(ENV, "oracle", FEW), ONE, POLICY, seed=-1),
+        lambda: players.reinforce(Stage(ENV, iterations=1), RLConfig(batch=2), seed=-1),
+        lambda: players.play(ENV, split="validation", episodes=2, seed=-1),
+    ):
+        with pytest.raises(UsageError, match="seed must be a whole number of at least 0, not -1"):
+            call()
+
+
+@pytest.mark.parametrize("preset", ["smollm2", "smoke", "quick"])
+def test_numbers_that_the_user_gives_are_no_share(preset: str) -> None:
+    stages = f"curriculum=[{{env='{ENV}', iterations=50}}]"
+    given = ["sft_reflector.steps=600", "sft_policy.steps=70", stages]
+    config = cell_config("taxi-pickup", "best", PRESETS[preset], 0, given)
+    assert (config.sft_reflector.steps, config.sft_policy.steps) == (600, 70)
+    assert [stage.iterations for stage in config.curriculum] == [50]
+
+
+def test_wrong_names_are_answered_with_the_nearest(tmp_path: Path) -> None:
+    out = str(tmp_path / "run")
+    said = refused("train", "taxi-pickup/best", "--out", out, "--model", "smolm2")
+    assert said.startswith("unknown model 'smolm2': choose one of smollm2")
+    assert "taxi-pickup/best" in refused("train", "taxi-pickup/bst", "--out", out)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_file_is_no_folder_of_a_run(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("mine")
+    reproduce = ["reproduce", "table2", "--preset", "smoke", "--task", "taxi-pickup", "--method", "sft-only"]
+    for command in (["train", "taxi-pickup/best"], ["collect", "taxi-pickup/best"], reproduce):
+        assert "can be no folder (File exists): choose another --out" in refused(*command, "--out", str(file))
+    assert file.read_text() == "mine"
