@@ -69,7 +69,8 @@ FIGURES = {
     "README.md": [
         f"imitation: {mean(f'{SMOLLM2}-sft-only-published')} of Taxi's pickups and, one seed, deliveries",
         f"imitation: {rate(f'{DROPOFF}/v1/smollm2-sft-only-published-seed0')} of Taxi's pickups and, one seed,",
-        f"{rate(SMOLLM2_PICKUPS)[:-1]} and {rate(SMOLLM2_DELIVERIES)} in unseen cities,"
+        f"{rate(SMOLLM2_PICKUPS)[:-1]} and {rate(SMOLLM2_DELIVERIES)} in unseen cities (random-legal"
+        f" {rate(f'{PICKUP}-cities/v1/random-legal')[:-1]} and {rate(f'{DROPOFF}-cities/v1/random-legal')}),"
         f" {rate(SMOLLM2_TOMATO)} of ALFWorld's tomatoes (paper 74%).",
         f"RL lifts one step from {mean(f'{SMOLLM2}-one-step-published')} to {mean(f'{SMOLLM2}-reflect-rl-published')}.",
         f"unseen cities {mean(f'{PICKUP}-cities/v1/reflect-rl-tiny-sft-only')};",
