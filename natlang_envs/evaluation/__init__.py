@@ -20,7 +20,7 @@ causes           why episodes fail and why commands do, counted from recordings
 from natlang_envs.evaluation.agents import Agent, AgentInput, Decision, load_agent
 from natlang_envs.evaluation.causes import Causes, count_causes
 from natlang_envs.evaluation.live import Round, live_boards, live_protocol, why_development
-from natlang_envs.evaluation.protocols import Protocol, load_protocol, protocol_names
+from natlang_envs.evaluation.protocols import Episode, Protocol, load_protocol, protocol_names
 from natlang_envs.evaluation.recording import record
 from natlang_envs.evaluation.runner import Progress, evaluate
 from natlang_envs.evaluation.runs import Run, read_run
@@ -31,6 +31,7 @@ __all__ = [
     "AgentInput",
     "Causes",
     "Decision",
+    "Episode",
     "Interval",
     "Progress",
     "Protocol",
