@@ -16,10 +16,17 @@ from natlang_envs.errors import UsageError, one_of
 
 
 def make_pinned(env_id: str, **kwargs: Any) -> gymnasium.Env[Any, Any]:
-    """Make an environment of the version that is named, without Gymnasium's advice to take a newer one."""
-    with warnings.catch_warnings():
+    """Make an environment of the version that is named, without Gymnasium's advice to take a newer one.
+
+    Raises:
+        UsageError: There is none, or its module is neither installed nor in the current folder.
+    """
+    with warnings.catch_warnings(), importing_here() if ":" in env_id else nullcontext():
         warnings.filterwarnings("ignore", message=".*is out of date")
-        return gymnasium.make(env_id, **kwargs)
+        try:
+            return gymnasium.make(env_id, **kwargs)
+        except (ModuleNotFoundError, gymnasium.error.Error) as error:
+            raise UsageError(f"{env_id} cannot be made: {error}") from None
 
 
 @contextmanager
@@ -46,11 +53,8 @@ def make_env(id: str, **kwargs: Any) -> NatLangEnv:
     if ":" not in id and id not in gymnasium.registry:
         one_of("environment", id, [name for name in gymnasium.registry if name.startswith("NatLang/")])
     try:
-        with importing_here() if ":" in id else nullcontext():
-            env: gymnasium.Env[Any, Any] = make_pinned(id, **kwargs)
+        env: gymnasium.Env[Any, Any] = make_pinned(id, **kwargs)
         inner = unwrap(env)
-    except (ModuleNotFoundError, gymnasium.error.Error) as error:
-        raise UsageError(f"{id} cannot be made: {error}") from None
     except TypeError as error:
         if "unexpected keyword argument" not in str(error):
             raise

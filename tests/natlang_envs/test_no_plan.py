@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -47,3 +48,17 @@ def test_a_person_plays_it_and_hints_are_refused() -> None:
     assert done.exit_code == 0, done.output
     assert "Success: return 0 in 2 steps.\n" in done.output
     assert isinstance(CliRunner().invoke(app, ["play", ID, "--hints"]).exception, UsageError)
+
+
+def test_a_protocol_finds_the_environment_of_a_module_in_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "rooms_here.py").write_text(
+        "from natlang_envs import Registration, register\n"
+        "register(Registration('Here/Rooms-v0', 'tests.support.corridor:Corridor', 'Rooms.'))\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    here = replace(PROTOCOL, env_id="rooms_here:Here/Rooms-v0")
+    assert evaluate(load_agent("oracle"), here, out=tmp_path / "run")[1][0].success
+    with pytest.raises(UsageError, match="nowhere:Here/Rooms-v0 cannot be made: No module named 'nowhere'"):
+        replace(PROTOCOL, env_id="nowhere:Here/Rooms-v0").make_env()
