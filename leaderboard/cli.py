@@ -193,7 +193,8 @@ def audit_command(
     try:
         found = shown(folder, agent, beacon, patience=patience, progress=told)
     finally:
-        bars.stop()
+        if bars.live.is_started:
+            bars.stop()
     typer.echo(printable(found.said))
     if found.problem:
         typer.echo(printable(f"{_NAME}: {folder} does not pass: {found.problem}"), err=True)

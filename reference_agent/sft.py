@@ -103,8 +103,8 @@ def fine_tune_policy(
     `policy_negatives`. Arguments and errors are those of `fine_tune_reflector`; `reflect` says whether the prompts
     contain R.
     """
+    examples, seed = list(examples), check_count("seed", seed, 0)
     check_policy(model, examples, config, reflect)
-    seed = check_count("seed", seed, 0)
     _check(model, config, "policy", one_model)
     rng, shown = np.random.default_rng([seed, 3]), [each for each in examples if each.shown]
     asked = {"examples": digest_all(shown), "config": config, "seed": seed, "reflect": reflect}

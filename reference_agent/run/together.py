@@ -200,6 +200,9 @@ class Players:
                 glance()
                 self.policy.model.train()
 
+        if self.reflector is None and reflector != SFTConfig():
+            refuse("", {"reflector": "without a reflector (reflect = false)"})
+        check_kind(reflector, SFTConfig)
         sft.check_policy(self.policy, examples, policy, reflect)
         glance(now=True)
         if self.reflector:
@@ -207,8 +210,6 @@ class Players:
             sft.fine_tune_reflector(
                 model, examples, reflector, seed, lambda at, loss, _: told.step("reflector, loss", at, steps, loss)
             )
-        elif reflector != SFTConfig():
-            refuse("", {"reflector": "without a reflector (reflect = false)"})
         sft.fine_tune_policy(self.policy, examples, policy, seed, step, None, reflect)
         return sft.learned(self.policy, examples, reflect) if chooses else None
 

@@ -242,7 +242,7 @@ def test_a_try_of_some_episodes_is_resumed_and_replayed(tmp_path: Path) -> None:
     assert "already holds a run of another protocol" in natlang(*other, "--resume").stderr
     file = tmp_path / "run" / RUN_FILE
     file.write_text(file.read_text().replace("+first5", "+first6"))
-    assert "the protocol's digest" in natlang("replay", out).stdout
+    assert "when it was played and is" in natlang("replay", out).stdout
 
 
 def test_replay_finds_a_run_of_another_version_of_the_protocol(finished: tuple[Path, str], tmp_path: Path) -> None:
@@ -252,7 +252,7 @@ def test_replay_finds_a_run_of_another_version_of_the_protocol(finished: tuple[P
     write_trajectories(tmp_path / TRAJECTORIES_FILE, read_run(finished[0])[1])
     done = natlang("replay", str(tmp_path))
     assert done.returncode == 1
-    assert "the protocol's digest" in done.stdout
+    assert "when it was played and is" in done.stdout
 
 
 @pytest.mark.parametrize(
