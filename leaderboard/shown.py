@@ -110,7 +110,9 @@ def _check_function(own: Path, module: str, function: str) -> None:
     except (OSError, SyntaxError, ValueError):
         return  # a package, or an installed module: whoever starts it says what is wrong
     names = {each.id for each in ast.walk(tree) if isinstance(each, ast.Name)}
-    names |= {each.name for each in ast.walk(tree) if isinstance(each, ast.FunctionDef | ast.ClassDef)}
+    names |= {
+        each.name for each in ast.walk(tree) if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    }
     names |= {each.asname or each.name for each in ast.walk(tree) if isinstance(each, ast.alias)}
     if "*" not in names and function.partition(".")[0] not in names:
         raise UsageError(one_line(f"module {module!r} has no {function!r}: write --agent {module}:FUNCTION"))
