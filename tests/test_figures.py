@@ -147,6 +147,8 @@ FIGURES = {
         f" **{whole(f'{DROPOFF}/v1/smollm2-sft-only-published-seed0')}** | **{whole(SMOLLM2_TOMATO)}** |",
         f"| SFT only, taught pickups on a CPU, seed 0 | {whole(SMOLLM2_CPU)} | |",
         f"on a GPU, seed 1** | **{whole(SMOLLM2_PICKUPS)}** | **{whole(SMOLLM2_DELIVERIES)}** |",
+        f"| `zero-shot:smollm2`, untuned, greedy | {whole(f'{PICKUP}-cities/v1/smollm2-zero-shot')} |"
+        f" {whole(f'{DROPOFF}-cities/v1/smollm2-zero-shot')} |",
         f"| a random legal command, unlearned | {whole(f'{PICKUP}-cities/v1/random-legal')} |"
         f" {whole(f'{DROPOFF}-cities/v1/random-legal')} |",
         f"on the classic map, {rate(SMOLLM2_PICKUPS)} of pickups and {rate(SMOLLM2_DELIVERIES)} of deliveries in unseen"
