@@ -114,7 +114,7 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"{folder} can be no folder ({reason(error)}): choose another --out") from None
+        raise UsageError(f"{folder} cannot hold a run ({reason(error)}): choose another --out") from None
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from typing import Any, cast, get_args, get_origin, get_type_hints
 
 from natlang_envs.errors import UsageError, reason
 from natlang_envs.evaluation.protocols import Episode, Protocol
-from natlang_envs.files import json_line, keys_once, write_whole
+from natlang_envs.files import json_line, keys_once, make_folder, write_whole
 from natlang_envs.trajectory import MAX_LINE_BYTES, Trajectory, parse_line, read_trajectories, write_trajectories
 
 RUN_FILE = "run.json"
@@ -113,10 +113,7 @@ def digest_of(path: Path) -> str:
 
 def prepare_folder(out: Path, *, resume: bool = False) -> None:
     """Make the folder that a run is to be written to, before anything is played."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"{out} cannot hold a run ({error.strerror}): choose another --out") from None
+    make_folder(out)
     if resume:
         return
     _refuse_finished(out)

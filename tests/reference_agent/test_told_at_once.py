@@ -85,5 +85,5 @@ def test_a_file_is_no_folder_of_a_run(tmp_path: Path) -> None:
     file.write_text("mine")
     reproduce = ["reproduce", "table2", "--preset", "smoke", "--task", "taxi-pickup", "--method", "sft-only"]
     for command in (["train", "taxi-pickup/best"], ["collect", "taxi-pickup/best"], reproduce):
-        assert "can be no folder (File exists): choose another --out" in refused(*command, "--out", str(file))
+        assert "cannot hold a run (File exists): choose another --out" in refused(*command, "--out", str(file))
     assert file.read_text() == "mine"
