@@ -176,6 +176,8 @@ def audit_command(
     network: Annotated[bool, typer.Option("--network", help="Let it use the network, to ask its endpoint.")] = False,
     variable: Annotated[list[str] | None, typer.Option(help="An environment variable to show to it.")] = None,
     patience: Annotated[float, typer.Option(min=1, help="Seconds for one answer, of up to 64 games.")] = 300.0,
+    gpu: Annotated[bool, typer.Option("--gpu", help="Show it this machine's NVIDIA GPUs.")] = False,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes that share the episodes of one of our players.")] = 2,
     note: Annotated[bool, typer.Option("--note", help="Note the badge in badges.json if it passes.")] = False,
 ) -> None:
     """Run an entry's agent again, outside this process, on episodes that the beacon picks; exit code 2 if it fails."""
@@ -189,7 +191,7 @@ def audit_command(
         bars.start()  # the first time: what is refused before has no bar
         bars.update(bar, completed=done, total=total)
 
-    shown = partial(audit, files=files, network=network, variables=variable or ())
+    shown = partial(audit, files=files, network=network, variables=variable or (), gpu=gpu, jobs=jobs)
     try:
         found = shown(folder, agent, beacon, patience=patience, progress=told)
     finally:

@@ -132,6 +132,8 @@ def audit(
     network: bool = False,
     variables: Sequence[str] = (),
     isolated: bool = True,
+    gpu: bool = False,
+    jobs: int = CORES,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Audit:
     """Run an entry's agent again, in a process of its own that sees what a player sees.
@@ -146,6 +148,8 @@ def audit(
         network: Let it use the network, as one that asks an endpoint must.
         variables: Names of environment variables that it is shown.
         isolated: Use bubblewrap where it works; without it no audit passes.
+        gpu: Show it the machine's NVIDIA GPUs.
+        jobs: Processes that share the episodes of one of our players; any other agent gets all in order.
         progress: Called with the number of episodes that have ended and that of all.
 
     Raises:
@@ -167,6 +171,7 @@ def audit(
         "network": network,
         "variables": variables,
         "isolated": isolated,
+        "gpu": gpu,
     }
     done, whole, one = 0, 2 * len(recorded) + len(fresh), Lock()
 
@@ -182,7 +187,7 @@ def audit(
         if files is None and not network:
             _check_learned(submission, player)
         # Weights remember no episode, so that two processes may share the work; other agents get all in order.
-        more = CORES - 1 if player.shown.own_loader and player.shown.checkpoint else 0
+        more = jobs - 1 if player.shown.own_loader and player.shown.checkpoint else 0
         players = [player, *(held.enter_context(outside(agent, **options)) for _ in range(more))]
         table = Dealt([held.enter_context(Place(protocol, each, ended)) for each in players])
         stated = not submission.deterministic if submission.run.sampling is None else submission.run.sampling

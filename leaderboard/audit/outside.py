@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict, cast
@@ -37,6 +38,8 @@ PATIENCE = 300.0  # seconds for one answer; making an agent loads its weights
 _STARTING = 60.0  # seconds in which Python must have started
 _VIEW_BYTES = 64 * 1024  # of an answer, a view: an action has at most 4,096 characters
 _LIMITS = Limits(seconds=24 * 3600, memory=16 << 30, processes=512, disk=512 << 20)
+_ADDRESSES = 1 << 44  # bytes that a process with a GPU may reserve: the memory of all GPUs has addresses, used or not
+_GPUS = "nvidia*"  # in /dev
 _HIDDEN = ("natlang_envs", "reference_agent", "leaderboard")  # of the installed packages: `Shown.board` has ours
 _NETWORK = ("/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/ssl", "/etc/pki")
 _SAID = 4096  # bytes of standard error that are kept
@@ -194,6 +197,7 @@ def outside(
     network: bool = False,
     variables: Sequence[str] = (),
     isolated: bool = True,
+    gpu: bool = False,
 ) -> Generator[Outside]:
     """Start an agent in a process of its own, and end it and all that it started.
 
@@ -204,9 +208,10 @@ def outside(
         network: Let it use the network, as one that asks an endpoint must.
         variables: Names of environment variables that it is shown, such as that of an endpoint's key.
         isolated: Use bubblewrap where it works.
+        gpu: Show it the machine's NVIDIA GPUs.
 
     Raises:
-        UsageError: There is no such agent, it cannot be started, or an environment variable is not set.
+        UsageError: There is no such agent, it cannot be started, an environment variable is not set, or no GPU is here.
     """
     if not hasattr(socket, "AF_UNIX"):
         raise UsageError("an audit needs Unix sockets: run it on Linux")
@@ -214,6 +219,7 @@ def outside(
     if missing:
         raise UsageError(one_line(f"the environment variable {missing[0]} is not set: set it, or leave it out"))
     shared = {each: os.environ[each] for each in variables}
+    devices = gpu_devices() if gpu else []
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="audit-")))
         folder.chmod(0o755)
@@ -227,7 +233,7 @@ def outside(
         listening.settimeout(_STARTING)
         program = _bubblewrap() if isolated else "it was not asked for"
         if isinstance(program, Bubblewrap):
-            process = stack.enter_context(_inside(program, shown, meeting, network, shared))
+            process = stack.enter_context(_inside(program, shown, meeting, network, shared, devices))
             open_ = ("the network",) if network else ()
         else:
             process = stack.enter_context(_beside(shown, meeting, folder, shared))
@@ -242,6 +248,18 @@ def outside(
             raise UsageError(one_line(f"the agent's process did not start: {said}")) from None
         listening.close()
         yield Outside(line, errors, shown, open_, patience)
+
+
+def gpu_devices() -> list[str]:
+    """Return the device files of this machine's NVIDIA GPUs.
+
+    Raises:
+        UsageError: There are none.
+    """
+    found = sorted(str(each) for each in Path("/dev").glob(_GPUS) if each.is_char_device())
+    if not found:
+        raise UsageError("this machine has no NVIDIA GPU to show to the agent: leave out --gpu")
+    return found
 
 
 def _bubblewrap() -> Bubblewrap | str:
@@ -266,13 +284,21 @@ def _command(
 
 @contextmanager
 def _inside(
-    program: Bubblewrap, shown: Shown, meeting: Path, network: bool, variables: dict[str, str]
+    program: Bubblewrap,
+    shown: Shown,
+    meeting: Path,
+    network: bool,
+    variables: dict[str, str],
+    devices: Sequence[str],
 ) -> Generator[subprocess.Popen[bytes]]:
     root = os.geteuid() == 0
     top = Path("/work/.audit")
     packages = Path(sysconfig.get_path("purelib"))
     places = {shown.board: "board", shown.files: "agent", meeting: "line", packages: "packages"}
-    told = arguments(root, 0, "", _LIMITS)
+    limits = replace(_LIMITS, memory=_ADDRESSES) if devices else _LIMITS
+    told = arguments(root, 0, "", limits)
+    at = [*pairwise(told)].index(("--remount-ro", "/dev"))
+    told[at:at] = [part for each in devices for part in ("--dev-bind", each, each)]
     # All has to be mounted before the root becomes read-only.
     end = max(at for at, pair in enumerate(pairwise(told)) if pair == ("--remount-ro", "/"))
     mounts = [*folders(str(top), str(top / "cache"))]
@@ -292,7 +318,7 @@ def _inside(
     command = _command(shown, PYTHON, top / "player.py", top / "line", top / "board", top / "agent", top / "packages")
     try:
         told[end:end] = mounts
-        started = Namespaces(program.program, told, [*limited(_LIMITS, root), *command], network=network)
+        started = Namespaces(program.program, told, [*limited(limits, root), *command], network=network)
     except OSError as error:
         raise UsageError(one_line(f"the agent's process cannot be started: {reason(error)}")) from None
     with started:

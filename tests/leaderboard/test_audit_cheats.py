@@ -149,3 +149,22 @@ def test_weights_are_loaded_by_the_board_and_must_be_those_of_the_run(
     (run / "later.txt").write_text("other weights")
     with pytest.raises(UsageError, match=r"the entry played the checkpoint SHA-256 .*, and this agent has SHA-256"):
         audit(entry, agent, "beacon")
+
+
+def test_a_gpu_is_shown_where_it_is_asked_for_and_refused_where_there_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = tmp_path / "seeing.py"
+    module.write_text(
+        "import os\ndef agent(given):\n    return 'move south' if os.path.exists('/dev/kmsg') else 'move north'\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    evaluate(load_agent("seeing:agent"), PROTOCOL, out=tmp_path / "run")
+    entry = pack(tmp_path / "run", name="agent", out=tmp_path / "submissions")
+    monkeypatch.setattr("leaderboard.audit.outside._GPUS", "kmsg")  # as long as it is a device that is not shown else
+    with_it = audit(entry, "seeing:agent", "x", gpu=True)
+    assert (with_it.same, with_it.open) == (with_it.steps, ())
+    assert audit(entry, "seeing:agent", "x").same == 0
+    monkeypatch.setattr("leaderboard.audit.outside._GPUS", "no-such-device*")
+    with pytest.raises(UsageError, match="this machine has no NVIDIA GPU to show to the agent: leave out --gpu"):
+        audit(entry, "seeing:agent", "x", gpu=True)
