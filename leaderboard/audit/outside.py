@@ -318,7 +318,8 @@ def _inside(
     command = _command(shown, PYTHON, top / "player.py", top / "line", top / "board", top / "agent", top / "packages")
     try:
         told[end:end] = mounts
-        started = Namespaces(program.program, told, [*limited(limits, root), *command], network=network)
+        waiting = [*limited(limits, root), *command]
+        started = Namespaces(program.program, told, waiting, network=network, gpu=bool(devices))
     except OSError as error:
         raise UsageError(one_line(f"the agent's process cannot be started: {reason(error)}")) from None
     with started:

@@ -95,6 +95,8 @@ def _convert(source: Path, folder: Path) -> None:
         config.eos_token_id = config.pad_token_id = end
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
+    for each in folder.iterdir():
+        each.chmod(0o644)  # some versions write for the owner alone, and an audit's process is another user
 
 
 # Models that `reflect-rl models fetch` knows: a function for each that writes its folder.

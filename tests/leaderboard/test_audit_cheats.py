@@ -156,7 +156,9 @@ def test_a_gpu_is_shown_where_it_is_asked_for_and_refused_where_there_is_none(
 ) -> None:
     module = tmp_path / "seeing.py"
     module.write_text(
-        "import os\ndef agent(given):\n    return 'move south' if os.path.exists('/dev/kmsg') else 'move north'\n"
+        "import mmap, os\ndef agent(given):\n    shown = os.path.exists('/dev/kmsg')\n"
+        "    mmap.mmap(-1, 1 << 30 if shown else 1)  # CUDA makes large shared maps, refused to any other program\n"
+        "    return 'move south' if shown else 'move north'\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     evaluate(load_agent("seeing:agent"), PROTOCOL, out=tmp_path / "run")

@@ -298,10 +298,10 @@ def test_the_results_of_every_preset_are_written(preset: str, tmp_path: Path) ->
 
 def test_a_pretrained_model_has_rows_of_its_own_in_table_2(tmp_path: Path) -> None:
     # RL of a policy that imitation has made sure changes nothing, and takes hours.
-    plan = make_plan(TARGETS["table2"], PRESETS["smollm2"], tmp_path, tasks=["taxi-pickup", "taxi-dropoff"])
+    plan = make_plan(TARGETS["table2"], PRESETS["smollm2"], tmp_path, tasks=["taxi-pickup", "alfworld-tomato"])
     assert plan.target.methods == ("untuned", "sft-faithful", "one-step-sft", "one-step")
     assert {cell.method for cell in plan.cells if cell.task == "taxi-pickup"} >= set(plan.target.methods)
-    assert "experiments/taxi-dropoff/one-step.toml" in plan.empty["taxi-dropoff", "one-step"]
+    assert "experiments/alfworld-tomato/one-step.toml" in plan.empty["alfworld-tomato", "one-step"]
     assert "--method" not in plan.command
     one = make_plan(TARGETS["table2"], PRESETS["smollm2"], tmp_path, methods=["one-step"])
     assert "--method one-step " in one.command
@@ -380,3 +380,11 @@ def test_each_process_of_cells_gets_a_gpu(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     take_gpu(numbers)
     assert processes.gpu() == 0, "as it was"
+
+
+@pytest.mark.parametrize("target", ["table2", "figure2", "figure3", "figure4"])
+def test_a_pretrained_model_has_every_row_of_the_taxi(tmp_path: Path, target: str) -> None:
+    tasks = [each for each in TARGETS[target].tasks if each.startswith("taxi")]
+    plan = make_plan(TARGETS[target], PRESETS["smollm2"], tmp_path, tasks)
+    assert plan.empty == {}
+    assert {cell.iterations for cell in plan.cells} == {0, 8}

@@ -45,11 +45,17 @@ class Namespaces:
     """
 
     def __init__(
-        self, program: Path, arguments: Sequence[str], command: Sequence[str], *, network: bool = False
+        self,
+        program: Path,
+        arguments: Sequence[str],
+        command: Sequence[str],
+        *,
+        network: bool = False,
+        gpu: bool = False,
     ) -> None:
         """Start bubblewrap, and return when the program's folder can be filled; `go` starts what waits in `command`.
 
-        `network` allows the system calls of the network, where the arguments share it.
+        `network` and `gpu` allow the system calls of the network and of CUDA, where the arguments share these.
         """
         root = os.geteuid() == 0
         with ExitStack() as ours, ExitStack() as theirs:
@@ -58,7 +64,7 @@ class Namespaces:
             theirs.callback(os.close, reported)
             inherited = [reported, _holding(theirs, b"".join(os.fsencode(each) + b"\0" for each in arguments))]
             line = [str(program), "--info-fd", str(inherited[0]), "--args", str(inherited[1])]
-            calls = system_call_filter(network)
+            calls = system_call_filter(network, gpu)
             if calls is not None:
                 inherited.append(_holding(theirs, calls))
                 line += ["--seccomp", str(inherited[-1])]

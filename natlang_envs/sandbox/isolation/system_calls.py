@@ -89,12 +89,12 @@ def allowed_calls() -> Ranges:
     return _HERE.allowed if _HERE else ()
 
 
-def system_call_filter(network: bool = False) -> bytes | None:
+def system_call_filter(network: bool = False, gpu: bool = False) -> bytes | None:
     """Return the compiled program for this machine's processor, or None where its call numbers are not known here.
 
-    With `network` it allows sockets of the Internet too.
+    With `network` it allows sockets of the Internet too, with `gpu` the large shared maps that CUDA makes.
     """
-    return _HERE and b"".join(struct.pack("=HBBI", *each) for each in _instructions(_HERE, network))
+    return _HERE and b"".join(struct.pack("=HBBI", *each) for each in _instructions(_HERE, network, gpu))
 
 
 Instruction = tuple[int, int, int, int]
@@ -103,12 +103,15 @@ _DENY: Instruction = (_RETURN, 0, 0, _REFUSE | errno.EPERM)
 _PERMIT: Instruction = (_RETURN, 0, 0, _ALLOW)
 
 
-def _instructions(machine: _Machine, network: bool) -> Iterator[Instruction]:
+def _instructions(machine: _Machine, network: bool, gpu: bool) -> Iterator[Instruction]:
     yield (_LOAD, 0, 0, _ARCHITECTURE)
     yield (_EQUAL, 1, 0, machine.audit)
     yield _DENY  # 32-bit calls have numbers of their own
     yield (_LOAD, 0, 0, _NUMBER)
-    for number, checks in _checked(machine, network).items():
+    checked = _checked(machine, network)
+    if gpu:
+        checked[machine.mmap] = [_PERMIT]
+    for number, checks in checked.items():
         yield (_EQUAL, 0, len(checks), number)
         yield from checks
     for first, last in machine.allowed:
