@@ -181,7 +181,7 @@ def test_every_ranked_row_that_learned_names_its_player_and_its_exact_command(si
         program, command, *given = row.command.split(" ")
         options = dict(zip(given[::2], given[1::2], strict=True))
         assert (program, command) == ("natlang", "evaluate")
-        assert set(options) - {"--batch"} == {"--agent", "--protocol", "--out"}
+        assert set(options) - {"--batch", "--workers"} == {"--agent", "--protocol", "--out"}
         assert re.fullmatch(rf"[\w-]+:\S*/{player.name}", options["--agent"])
         page = (site / "entries" / row.path / "index.html").read_text()
         assert f'players/{player.name}" download' in page
