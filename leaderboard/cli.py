@@ -177,7 +177,7 @@ def audit_command(
     variable: Annotated[list[str] | None, typer.Option(help="An environment variable to show to it.")] = None,
     patience: Annotated[float, typer.Option(min=1, help="Seconds for one answer, of up to 64 games.")] = 300.0,
     gpu: Annotated[bool, typer.Option("--gpu", help="Show it this machine's NVIDIA GPUs.")] = False,
-    jobs: Annotated[int, typer.Option(min=1, help="Processes that share the episodes of one of our players.")] = 2,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes for one of our players, by default 2.")] = None,
     note: Annotated[bool, typer.Option("--note", help="Note the badge in badges.json if it passes.")] = False,
 ) -> None:
     """Run an entry's agent again, outside this process, on episodes that the beacon picks; exit code 2 if it fails."""

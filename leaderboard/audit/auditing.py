@@ -133,7 +133,7 @@ def audit(
     variables: Sequence[str] = (),
     isolated: bool = True,
     gpu: bool = False,
-    jobs: int = CORES,
+    jobs: int | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Audit:
     """Run an entry's agent again, in a process of its own that sees what a player sees.
@@ -149,7 +149,7 @@ def audit(
         variables: Names of environment variables that it is shown.
         isolated: Use bubblewrap where it works; without it no audit passes.
         gpu: Show it the machine's NVIDIA GPUs.
-        jobs: Processes that share the episodes of one of our players; any other agent gets all in order.
+        jobs: Processes that share the episodes of one of our players, two by default; others get all in order.
         progress: Called with the number of episodes that have ended and that of all.
 
     Raises:
@@ -187,7 +187,10 @@ def audit(
         if files is None and not network:
             _check_learned(submission, player)
         # Weights remember no episode, so that two processes may share the work; other agents get all in order.
-        more = jobs - 1 if player.shown.own_loader and player.shown.checkpoint else 0
+        alone = not (player.shown.own_loader and player.shown.checkpoint)
+        if alone and jobs is not None:
+            raise UsageError("this agent gets all episodes in order, in one process: leave out --jobs")
+        more = 0 if alone else (jobs or CORES) - 1
         players = [player, *(held.enter_context(outside(agent, **options)) for _ in range(more))]
         table = Dealt([held.enter_context(Place(protocol, each, ended)) for each in players])
         stated = not submission.deterministic if submission.run.sampling is None else submission.run.sampling

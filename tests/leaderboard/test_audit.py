@@ -194,5 +194,7 @@ def test_the_command_says_what_was_found_and_notes_the_badge(tmp_path: Path, com
         audit(entry, "oracle", "x")
     with pytest.raises(UsageError, match="there is no agent and no module 'nowhere' here"):
         audit(entry, "nowhere:agent", "x")
+    with pytest.raises(UsageError, match="this agent gets all episodes in order, in one process: leave out --jobs"):
+        audit(entry, "audited:Drawing", "x", jobs=2)
     with pytest.raises(UsageError, match="the environment variable NOT_SET is not set"):
         audit(entry, "audited:south", "x", variables=["NOT_SET"])

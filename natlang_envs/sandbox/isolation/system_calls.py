@@ -108,10 +108,7 @@ def _instructions(machine: _Machine, network: bool, gpu: bool) -> Iterator[Instr
     yield (_EQUAL, 1, 0, machine.audit)
     yield _DENY  # 32-bit calls have numbers of their own
     yield (_LOAD, 0, 0, _NUMBER)
-    checked = _checked(machine, network)
-    if gpu:
-        checked[machine.mmap] = [_PERMIT]
-    for number, checks in checked.items():
+    for number, checks in _checked(machine, network, gpu).items():
         yield (_EQUAL, 0, len(checks), number)
         yield from checks
     for first, last in machine.allowed:
@@ -125,7 +122,7 @@ def _instructions(machine: _Machine, network: bool, gpu: bool) -> Iterator[Instr
     yield (_RETURN, 0, 0, _REFUSE | errno.ENOSYS)
 
 
-def _checked(machine: _Machine, network: bool) -> dict[int, list[Instruction]]:
+def _checked(machine: _Machine, network: bool, gpu: bool) -> dict[int, list[Instruction]]:
     """Return for each call that is allowed by its arguments what decides about it."""
     alike = _CLONE_FILES | _CLONE_THREAD
     families = (_AF_UNIX, *(_AF_INTERNET if network else ()))
@@ -133,6 +130,17 @@ def _checked(machine: _Machine, network: bool) -> dict[int, list[Instruction]]:
         (_LOAD, 0, 0, _ARGUMENTS[0]),
         *((_EQUAL, len(families) - at, 0, each) for at, each in enumerate(families)),
         (_RETURN, 0, 0, _REFUSE | errno.EAFNOSUPPORT),
+        _PERMIT,
+    ]
+    large = [
+        (_LOAD, 0, 0, _ARGUMENTS[3]),
+        (_AND, 0, 0, _MAP_SHARED_ANONYMOUS),
+        (_EQUAL, 0, 5, _MAP_SHARED_ANONYMOUS),
+        (_LOAD, 0, 0, _ARGUMENTS[1] + 4),
+        (_EQUAL, 0, 2, 0),
+        (_LOAD, 0, 0, _ARGUMENTS[1]),
+        (_MORE, 0, 1, SHARED_MAP),
+        _DENY,
         _PERMIT,
     ]
     return {
@@ -165,15 +173,5 @@ def _checked(machine: _Machine, network: bool) -> dict[int, list[Instruction]]:
             _DENY,
             _PERMIT,
         ],
-        machine.mmap: [
-            (_LOAD, 0, 0, _ARGUMENTS[3]),
-            (_AND, 0, 0, _MAP_SHARED_ANONYMOUS),
-            (_EQUAL, 0, 5, _MAP_SHARED_ANONYMOUS),
-            (_LOAD, 0, 0, _ARGUMENTS[1] + 4),
-            (_EQUAL, 0, 2, 0),
-            (_LOAD, 0, 0, _ARGUMENTS[1]),
-            (_MORE, 0, 1, SHARED_MAP),
-            _DENY,
-            _PERMIT,
-        ],
+        **({} if gpu else {machine.mmap: large}),
     }
