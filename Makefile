@@ -1,7 +1,7 @@
 # `make demo` and `make test` are all a fresh clone needs; each builds .venv first.
 PYTHON ?= python3
 # For two cores: some tests wait.
-WORKERS ?= 4
+WORKERS ?= 3
 
 VENV := .venv
 BIN := $(VENV)/bin

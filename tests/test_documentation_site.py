@@ -18,7 +18,7 @@ import pytest
 from tests.chromium import beyond, needs_chromium, rendered, scripted
 
 ROOT = Path(__file__).parents[1]
-pytestmark = pytest.mark.xdist_group("documentation site")  # one process builds it
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("documentation site")]  # one process builds it
 
 
 @pytest.fixture(scope="module")

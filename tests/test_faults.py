@@ -29,7 +29,7 @@ PROTOCOL = "dangerous-taxi-pickup/v1"
 COMMANDS = [
     pytest.param("exploring", {"kill -9": 1, "two at once": 1}, id="exploring", marks=pytest.mark.slow),
     pytest.param("evaluating", {"kill -9": 2, "full disk": 1, "corrupt line": 1}, id="evaluating"),
-    pytest.param("packing", {"kill -9": 1}, id="packing"),
+    pytest.param("packing", {"kill -9": 1}, id="packing", marks=pytest.mark.slow),
     pytest.param("fetching", {"kill -9": 2, "two at once": 1}, id="fetching", marks=pytest.mark.slow),
     pytest.param("collecting", {"kill -9": 1}, id="collecting", marks=pytest.mark.slow),
     pytest.param("training", {"kill -9": 1, "full disk": 1}, id="training", marks=pytest.mark.slow),

@@ -70,7 +70,9 @@ def load_backbone(path: str | Path, config: ModelConfig) -> tuple[Any, Any]:
 def _dtype(precision: str, device: str) -> torch.dtype:
     """Return the type of the frozen weights on a device."""
     if precision == "auto":
-        fast = device != "cpu" or torch.cpu._is_amx_tile_supported()  # pyright: ignore[reportPrivateUsage]
+        # AVX-512's products of bf16 take half the time of fp32's (an AMD EPYC: 200 against 90 GFLOPS of one core).
+        has_amx, has_avx512 = torch.cpu._is_amx_tile_supported, torch.cpu._is_avx512_bf16_supported  # pyright: ignore[reportPrivateUsage]
+        fast = device != "cpu" or has_amx() or has_avx512()
         precision = "bf16" if fast else "fp32"
     return torch.bfloat16 if precision == "bf16" else torch.float32
 

@@ -31,7 +31,7 @@ class ModelConfig:
         lora_targets: `"all-linear"`, `"default"` (PEFT's choice for the architecture), or layer names separated by
             commas, such as `"q_proj,v_proj"`.
         precision: Type of the frozen weights, `"fp32"` or `"bf16"`, or `"auto"`: bf16 on a GPU and on a processor that
-            multiplies matrices of bf16 (AMX), fp32 on others and for published players. Trained weights are fp32.
+            multiplies bf16 (AMX, AVX-512), fp32 on others and for published players. Trained weights are fp32.
         eight_bit: Whether the frozen weights are held in 8 bits (bitsandbytes).
         gradient_checkpointing: Whether updates recompute a layer's activations instead of keeping them.
         device: `"cpu"`, `"cuda"`, or `"auto"`: cuda if there is one.

@@ -286,6 +286,7 @@ kept = telling_words(samples)
 """
 
 
+@pytest.mark.slow
 def test_a_tiny_model_keeps_the_same_words_in_every_process() -> None:
     """Of words that are equally frequent some are left out, where there are hundreds."""
     here: dict[str, Any] = {}

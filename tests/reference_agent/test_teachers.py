@@ -130,6 +130,19 @@ def test_a_file_that_was_read_in_vain_is_said_to_be_and_not_named() -> None:
     assert not any(_wrong(each.state).startswith(("id", "exit")) for each in examples if each.negative)
 
 
+def test_without_a_path_the_text_that_is_shown_counts_as_read() -> None:
+    """It was named because "too few steps are left to read it", although it had just been read."""
+    config = config_of("autoexplore", detours=0.25, wordings=1, trajectories=20)
+    named = [each for each in collect(replace(config, history=0)) if each.action.startswith("id ")]
+    hasty = [each for each in named if "left to read" in each.reflection or "left for reading" in each.reflection]
+    assert len(named) > 15
+    assert all("# Steps left\n1\n" in each.state for each in hasty)
+    quoted = [each.reflection.split('"')[1] for each in named if '"' in each.reflection]
+    assert len(quoted) > len(named) / 3
+    assert all(any(line in each.state for each in named) for line in quoted)
+
+
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_in_another_process() -> None:
     code = "from tests.reference_agent.test_teachers import digests; print(*digests())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -14,7 +14,7 @@ from natlang_envs.autoexplore.env import AutoExploreEnv
 from natlang_envs.autoexplore.searching.env import AutoExploreSearchEnv
 from natlang_envs.env import NatLangEnv
 from natlang_envs.prompt import PathStep
-from natlang_envs.repository.texts import NEXT, PREVIOUS, UP
+from natlang_envs.repository.texts import NEXT, PREVIOUS, UP, steps_left
 from natlang_envs.repository.words import question_words, stem, words_of
 from reference_agent.families.autoexplore.search_teacher import SearchTeacher
 from reference_agent.teachers.base import FORBIDDEN, Lesson, Moment, Sayings, agrees, listing
@@ -41,6 +41,9 @@ class AutoExploreTeacher:
         assert isinstance(env, AutoExploreEnv)
         plan = env.demonstration()
         action, target = plan[0], plan[-1].removeprefix("id ")
+        again = f"cat {target}"  # of what it read before, a student sees only what p(s) shows
+        if action == plan[-1] and target not in _read(_seen(moment)) and again in moment.commands:
+            action = again if steps_left(moment.observation, FAMILY) > 1 else action
         regret = ""
         if moment.wrong is not None:
             verb, _, name = moment.wrong.partition(" ")
@@ -55,9 +58,10 @@ class AutoExploreTeacher:
     def _attempts(self, env: AutoExploreEnv, moment: Moment, action: str, target: str) -> Iterator[str]:
         """Yield reflections that are true, the one that says most first."""
         sought = self._say.draw("sought").format(sought=", ".join(sought_words(env.question)[:_SOUGHT]))
-        vain = [name for name in _read(moment.shown) if name != target]
+        read_files = _read(_seen(moment))
+        vain = [name for name in read_files if name != target]
         read = [self._say.draw("read").format(files=listing(vain[-_LISTED:]))] if vain else []
-        if target in _read(moment.shown) and action != f"id {target}":
+        if target in read_files and action != f"id {target}":
             read.append(self._say.draw("told").format(target=target))
         for kind in self._kinds(env, moment, action):
             yield " ".join([sought, *read, kind])
@@ -67,7 +71,7 @@ class AutoExploreTeacher:
         verb, _, name = action.partition(" ")
         folder = env.snapshot().state[0] or "the top folder"
         shared = _shared(env.question, name)
-        line = _evidence(env.question, name, moment.shown) if verb == "id" else ""
+        line = _evidence(env.question, name, _seen(moment)) if verb == "id" else ""
 
         def say(kind: str) -> str:
             return self._say.draw(kind).format(action=action, name=name, folder=folder, shared=shared, line=line)
@@ -79,7 +83,7 @@ class AutoExploreTeacher:
         elif verb == "id":
             if line:
                 yield say("evidence")
-            yield say("name" if name in _read(moment.shown) else "guess")
+            yield say("name" if name in _read(_seen(moment)) else "guess")
         else:
             kind = "enter" if verb == "cd" else "show"
             if shared:
@@ -103,6 +107,11 @@ def _shared(question: str, name: str) -> str:
     """Return a word of a question that stands in a name too; empty if none does."""
     in_name = set(words_of(name))
     return next((word for word in sought_words(question) if stem(word.lower()) in in_name), "")
+
+
+def _seen(moment: Moment) -> tuple[PathStep, ...]:
+    """Return the steps whose results p(s) shows: without a path, the observation still holds that of the last one."""
+    return moment.shown or moment.path[-1:]
 
 
 def _read(shown: Sequence[PathStep]) -> list[str]:

@@ -76,6 +76,7 @@ def good(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow  # `make test` tries all kinds at once
 @pytest.mark.parametrize("kind", [each for each in BAD if each != "flaky"])
 def test_what_cannot_be_used_is_left_out_in_one_line_and_nothing_else(good: Path, kind: str) -> None:
     text, why = BAD[kind]
