@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -135,6 +135,8 @@ def collect(
     """
     check_kind(settings, CollectConfig)
     refuse("collect.", idle_collect(settings))
+    if reader is not None and not hasattr(reader, "list_actions"):
+        raise UsageError(f"reader is {reader!r:.100}: give a model, such as load_model() returns")
     seed, folder = check_count("seed", seed, 0), None if folder is None else Path(folder)
     stage = for_learning(env if isinstance(env, Stage) else Stage(env), allow_test)
     if folder is not None:
@@ -368,6 +370,15 @@ def _go_wrong(env: NatLangEnv, action: str, idles: bool) -> _Astray | None:
     if before is None or now is None:
         return _Astray(observation, info, True)
     return None if len(now) < len(before) else _Astray(observation, info, idles or len(now) > len(before))
+
+
+def as_examples(examples: object) -> list[Example]:
+    """Return a data set as a list. Raises `UsageError` if it holds something else."""
+    given: list[object] = list(examples) if isinstance(examples, Iterable) else [examples]
+    for each in given:
+        if not isinstance(each, Example):
+            raise UsageError(f"{each!r:.100} is no example: give what collect returns")
+    return cast("list[Example]", given)
 
 
 def write_collection(folder: Path, collection: Collection) -> None:

@@ -76,6 +76,10 @@ class Stage:
 
     def __post_init__(self) -> None:
         check_bounds(self, "curriculum.")
+        if not isinstance(self.env, str) and not callable(self.env):
+            raise UsageError(
+                f"curriculum.env is {self.env!r:.100}: give an id, or a function that makes an environment"
+            )
         if self.env_kwargs and not isinstance(self.env, str):
             raise UsageError("env_kwargs are for an environment's id: give them to the function that makes yours")
 

@@ -122,8 +122,7 @@ def play(
     Raises:
         UsageError: The split is not named or does not exist, or both players are one model unasked.
     """
-    if episodes < 1:
-        raise UsageError(f"episodes is {episodes}: give 1 or more")
+    episodes = check_count("episodes", episodes)
     check_apart(policy, reflector, one_model)
     stage = for_playing(env, split)
     rng = np.random.default_rng(check_count("seed", seed, 0))

@@ -22,7 +22,7 @@ from torch import Tensor
 from natlang_envs.errors import UsageError, check_count
 from reference_agent import processes
 from reference_agent.checkpoint import Checkpoints, Steps, dropout_seed, random_state
-from reference_agent.collection import Example
+from reference_agent.collection import Example, as_examples
 from reference_agent.models.language_model import LanguageModel, NotFinite, check_finite
 from reference_agent.models.saycan import SayCanPolicy, head_of
 from reference_agent.players import Answers, Reflector, answer, take_role
@@ -79,7 +79,7 @@ def fine_tune_reflector(
     seed = check_count("seed", seed, 0)
     check_kind(config, SFTConfig)
     _check(model, config, "reflector", one_model)
-    examples = list(examples)
+    examples = as_examples(examples)
     rng = np.random.default_rng([seed, 2])
     with training(folder, model, job="reflector", examples=digest_all(examples), config=config, seed=seed) as folder:
         _tune(model, examples, _reflector_losses(model, config), config, [rng], seed, report, folder)
@@ -103,7 +103,7 @@ def fine_tune_policy(
     `policy_negatives`. Arguments and errors are those of `fine_tune_reflector`; `reflect` says whether the prompts
     contain R.
     """
-    examples, seed = list(examples), check_count("seed", seed, 0)
+    examples, seed = as_examples(examples), check_count("seed", seed, 0)
     check_policy(model, examples, config, reflect)
     _check(model, config, "policy", one_model)
     rng, shown = np.random.default_rng([seed, 3]), [each for each in examples if each.shown]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field, fields
-from math import inf
+from dataclasses import Field, field, fields, is_dataclass
+from math import inf, isfinite
 from numbers import Integral, Real
 from typing import Any
 
@@ -17,6 +17,9 @@ _KINDS: dict[Any, tuple[Callable[[Any], bool], str]] = {
     "bool": (lambda value: isinstance(value, (bool, np.bool_)), "True or False"),
     "int": (lambda value: isinstance(value, Integral) and not isinstance(value, bool), "a whole number"),
     "float": (lambda value: isinstance(value, Real) and not isinstance(value, bool), "a number"),
+    "str": (lambda value: isinstance(value, str), "a text"),
+    "tuple[Stage, ...]": (lambda value: isinstance(value, tuple), "a tuple of stages"),
+    "dict[str, Any]": (lambda value: isinstance(value, dict), "a table of names and values"),
 }
 
 
@@ -32,7 +35,7 @@ def positive(default: float) -> Any:
 
 def limit(default: float) -> Any:
     """Return a field whose values are above 0; infinity limits nothing."""
-    return _bounded(default, lambda value: value > 0, "a number above 0, or inf for no limit")
+    return _bounded(default, lambda value: value > 0, "a number above 0, or inf for no limit", endless=True)
 
 
 def share(default: float = 0.0) -> Any:
@@ -50,16 +53,25 @@ def choice(*names: str) -> Any:
     return field(default=names[0], metadata={"choices": names})
 
 
-def _bounded(default: Any, holds: Callable[[Any], bool], wanted: str) -> Any:
-    return field(default=default, metadata={"bound": (holds, wanted)})
+def _bounded(default: Any, holds: Callable[[Any], bool], wanted: str, endless: bool = False) -> Any:
+    return field(default=default, metadata={"bound": (holds, wanted), "endless": endless})
 
 
 def check_bounds(settings: Any, table: str) -> None:
     """Raise `UsageError` unless each setting of `table` (such as `"rl."`) has a value that its field takes."""
     for each in fields(settings):
-        value = getattr(settings, each.name)
+        value, finite = getattr(settings, each.name), None
+        if each.type == "float" and not each.metadata.get("endless"):
+            finite = (isfinite, "a finite number")
+        for holds, wanted in filter(None, (_kind_of(each), each.metadata.get("bound"), finite)):
+            if not holds(value):
+                raise UsageError(f"{table}{each.name} is {value!r:.100}: give {wanted}")
         if choices := each.metadata.get("choices"):
             one_of(f"{table}{each.name}", value, choices)
-        for holds, wanted in filter(None, (_KINDS.get(each.type), each.metadata.get("bound"))):
-            if not holds(value):
-                raise UsageError(f"{table}{each.name} is {value!r}: give {wanted}")
+
+
+def _kind_of(given: Field[Any]) -> tuple[Callable[[Any], bool], str] | None:
+    """Return what values of a field's type are, and in words; None for any other type."""
+    if is_dataclass(kind := type(given.default)):
+        return lambda value: isinstance(value, kind), f"a {kind.__name__}"
+    return _KINDS.get(given.type)

@@ -7,7 +7,7 @@ from typing import Any
 
 from natlang_envs.errors import UsageError
 from reference_agent.algorithms import check_algorithm
-from reference_agent.curriculum import Stage
+from reference_agent.curriculum import Stage, as_stages
 from reference_agent.run.bounds import at_least, check_bounds, choice, fraction, limit, positive, share
 
 
@@ -46,7 +46,7 @@ class ModelConfig:
     mimetic: bool = False
     chat: bool = False
     lora_rank: int = at_least(0, 0)
-    lora_alpha: int = 16
+    lora_alpha: int = at_least(1, 16)
     lora_targets: str = "all-linear"
     precision: str = choice("fp32", "bf16", "auto")
     eight_bit: bool = False
@@ -55,6 +55,8 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         check_bounds(self, "model.")
+        if not all(each.strip() for each in self.lora_targets.split(",")):
+            raise UsageError(f'model.lora_targets is {self.lora_targets!r}: name layers, or "all-linear"')
         if self.width % (2 * self.heads):  # rotary positions turn the numbers of a head in pairs
             raise UsageError(f"model.width is {self.width}: give an even multiple of model.heads, {self.heads}")
 
@@ -97,6 +99,9 @@ class TeacherConfig:
     # the entry-point group `natlang_envs.teachers`
     name: str = "oracle"
     options: dict[str, Any] = field(default_factory=dict[str, Any])  # each teacher documents its own
+
+    def __post_init__(self) -> None:
+        check_bounds(self, "teacher.")
 
 
 @dataclass(frozen=True)
@@ -235,8 +240,8 @@ class RLConfig:
     reflector_endpoint: str = ""
 
     def __post_init__(self) -> None:
-        check_algorithm(self.algorithm)
         check_bounds(self, "rl.")
+        check_algorithm(self.algorithm)
         if self.group < 1 or self.batch % self.group:
             raise UsageError(f"rl.group {self.group} does not divide rl.batch {self.batch}: change one of them")
         if self.algorithm in ("rloo", "grpo", "gigpo") and self.group < 2:
@@ -281,6 +286,7 @@ class Config:
 
     def __post_init__(self) -> None:
         check_bounds(self, "")
+        as_stages(self.curriculum)
         check_bounds(self.sft_reflector, "sft_reflector.")
         check_bounds(self.sft_policy, "sft_policy.")
         if self.players == "adapters" and not self.model.lora_rank:

@@ -135,7 +135,10 @@ def _changed(default: Any, content: Any, where: str) -> Any:
         raise UsageError(f"{where or 'the config'} must be a table of settings, not {content!r}")
     if isinstance(default, TeacherConfig):  # whose options stand beside its name in a file
         beside = {key: value for key, value in content.items() if key not in ("name", "options")}
-        content = {**content, "options": {**content.get("options", {}), **beside}}
+        options = content.get("options", {})
+        if not isinstance(options, dict):
+            raise UsageError(f"{where}options must be a table of settings, not {options!r}")
+        content = {**content, "options": {**options, **beside}}
         content = {key: value for key, value in content.items() if key not in beside}
     known = sorted(f"{where}{each.name}" for each in fields(default))
     values: dict[str, Any] = {}

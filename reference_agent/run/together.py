@@ -187,7 +187,7 @@ class Players:
         `say` is called with a line now and then: a loss, or how often the policy chooses as the teacher, beside chance.
         Errors are those of `fine_tune_reflector`.
         """
-        examples = list(examples)
+        examples = collection.as_examples(examples)
         reflect, told, chooses = self.reflector is not None, Told(say), self.config.head != "text"
 
         def glance(now: bool = False) -> None:
@@ -227,6 +227,8 @@ class Players:
         """
         told, report, stages = Told(say), options.pop("report", lambda _: None), as_stages(stages)
         iterations = [each.iterations for each in stages]
+        if stages and not any(iterations):
+            raise UsageError("iterations is 0 in every stage, which trains nothing: give 1 or more")
 
         def row(row: rlft.Row) -> None:
             number = int(row["stage"])

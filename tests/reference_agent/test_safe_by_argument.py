@@ -101,7 +101,7 @@ def test_what_is_played_is_of_a_named_split(model: LanguageModel) -> None:
         play(PICKUP, model)
     with pytest.raises(UsageError, match="split='test' is for an environment's id"):
         play(Corridor, model, split="test")
-    with pytest.raises(UsageError, match="episodes is 0"):
+    with pytest.raises(UsageError, match="episodes must be a whole number of at least 1, not 0"):
         play(PICKUP, model, split="test", episodes=0)
     with pytest.raises(UsageError, match="no episodes were played"):
         rrl.success_rate([])

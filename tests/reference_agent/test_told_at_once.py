@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import Field, fields
+from math import inf, nan
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from typer.testing import CliRunner
 
 from natlang_envs.errors import UsageError
-from reference_agent import CollectConfig, Players, PolicySFTConfig, RLConfig, SFTConfig, Stage, collect
+from reference_agent import (
+    CollectConfig,
+    Players,
+    PolicySFTConfig,
+    RLConfig,
+    SFTConfig,
+    Stage,
+    collect,
+    fine_tune_policy,
+    fine_tune_reflector,
+)
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.paper.experiments import PRESETS, cell_config
+from reference_agent.run.bounds import check_bounds
 from reference_agent.run.command import app
+from reference_agent.run.config import Config, ModelConfig, TeacherConfig, WarmupConfig
 from reference_agent.run.config_file import parse_config
 
 ENV = "NatLang/DangerousTaxi-Pickup-v0"
@@ -60,6 +74,66 @@ def test_a_seed_is_no_negative_number(model: LanguageModel) -> None:
         lambda: players.play(ENV, split="validation", episodes=2, seed=-1),
     ):
         with pytest.raises(UsageError, match="seed must be a whole number of at least 0, not -1"):
+            call()
+
+
+SETTINGS = (
+    Config,
+    ModelConfig,
+    WarmupConfig,
+    TeacherConfig,
+    CollectConfig,
+    SFTConfig,
+    PolicySFTConfig,
+    RLConfig,
+    Stage,
+)
+ENDLESS = ("clip",)  # of which infinity says that there is no limit
+
+
+def wrong_values(each: Field[Any]) -> list[Any]:
+    """Return values that are none for any field of this type."""
+    wrong: list[Any] = [object(), None, 5] if isinstance(each.default, str) else [object(), None, "tiny"]
+    if each.type == "float":
+        wrong += [nan, -inf, *([] if each.name in ENDLESS else [inf])]
+    return wrong
+
+
+@pytest.mark.parametrize("kind", SETTINGS)
+def test_no_setting_takes_a_value_of_another_type_or_one_that_is_no_number(kind: Any) -> None:
+    for each in fields(kind):
+        for value in wrong_values(each):
+            with pytest.raises(UsageError, match=rf"^[^\n]*{each.name}[^\n]*$"):
+                check_bounds(kind(**{each.name: value}), "")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"model": {"lora_alpha": 0}},
+        {"model": {"lora_targets": ""}},
+        {"model": {"lora_targets": "a,,b"}},
+        {"teacher": {"options": 5}},
+    ],
+)
+def test_settings_that_would_end_in_a_traceback_are_refused(given: dict[str, Any]) -> None:
+    (table,) = given
+    with pytest.raises(UsageError, match=rf"{table}\.{next(iter(given[table]))}"):
+        parse_config(given)
+
+
+def test_what_is_no_example_no_count_and_no_model_is_said(model: LanguageModel) -> None:
+    players, wrong = Players.of(model), cast(Any, "tiny")
+    examples = collect(ENV, "oracle", FEW)
+    for said, call in {
+        "'tiny' is no example": lambda: players.fine_tune([*examples, wrong], ONE, POLICY),
+        "None is no example": lambda: fine_tune_policy(model, cast(Any, None), POLICY),
+        "5 is no example": lambda: fine_tune_reflector(model, cast(Any, [5]), ONE),
+        "reader is 'tiny': give a model": lambda: collect(ENV, "oracle", FEW, reader=wrong),
+        "episodes must be a whole number": lambda: players.play(ENV, split="validation", episodes="2"),
+        "iterations is 0 in every stage": lambda: players.reinforce(Stage(ENV, iterations=0), RLConfig(batch=2)),
+    }.items():
+        with pytest.raises(UsageError, match=said):
             call()
 
 
