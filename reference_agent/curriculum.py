@@ -32,12 +32,16 @@ def make_environment(env: Environment, **arguments: Any) -> NatLangEnv:
     """Return a new environment; the arguments are for an id. Raises `UsageError` if there is none such."""
     if isinstance(env, str):
         return make_env(env, **arguments)
-    if not callable(env):
-        raise UsageError(f"{env} is no function that makes an environment: give its class, or an id")
+    _check_makes(env)
     made: object = env()
     if not isinstance(made, NatLangEnv):
         raise UsageError(f"the function made {made}, which is no NatLangEnv: return one without wrappers")
     return made
+
+
+def _check_makes(env: object) -> None:
+    if not isinstance(env, str) and not callable(env):
+        raise UsageError(f"{env!r:.100} is no function that makes an environment: give its class, or an id")
 
 
 def split_of(env: NatLangEnv) -> str | None:
@@ -76,10 +80,7 @@ class Stage:
 
     def __post_init__(self) -> None:
         check_bounds(self, "curriculum.")
-        if not isinstance(self.env, str) and not callable(self.env):
-            raise UsageError(
-                f"curriculum.env is {self.env!r:.100}: give an id, or a function that makes an environment"
-            )
+        _check_makes(self.env)
         if self.env_kwargs and not isinstance(self.env, str):
             raise UsageError("env_kwargs are for an environment's id: give them to the function that makes yours")
 
