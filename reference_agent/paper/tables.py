@@ -208,7 +208,11 @@ def read_curve(run: Path) -> list[dict[str, float]]:
     try:
         return json.loads((run / "curve.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        raise UsageError(f"{run} has no learning curve: finish it with `reflect-rl train --out {run}`") from None
+        again = f"`reflect-rl train --out {run}`"
+        if (run / "policy").exists():
+            said = f"{run / 'curve.json'} is missing or damaged: delete it and {run / 'policy'}, and {again} makes both"
+            raise UsageError(f"{said} from the last checkpoint") from None
+        raise UsageError(f"{run} has no learning curve: finish it with {again}") from None
 
 
 def draw_curves(runs: Mapping[str, Path | Sequence[Path]], picture: Path) -> Path:

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path, PurePath
 from random import Random
 from types import CodeType, FunctionType, MethodType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from torch import Tensor
@@ -78,12 +78,10 @@ def training(folder: Path | str | None, model: LanguageModel, **inputs: object) 
         yield folder
         return
 
-    def read(name: str) -> Any:
-        return json.loads((folder / name).read_text(encoding="utf-8"))
-
     now = {name: described(value) for name, value in {**inputs, "model": model}.items()}
-    if (folder / _LEFT).exists() and read(_LEFT)["left"] == now["model"]["weights"]:
-        now["model"]["weights"] = read(TRAINING)["model"]["weights"]
+    was, left = _read(folder / TRAINING), _read(folder / _LEFT)
+    if was and left and left.get("left") == now["model"]["weights"]:
+        now["model"] |= {"weights": _flat(was).get("model.weights")}
     _claim(folder / TRAINING, now)
     try:
         yield folder
@@ -93,22 +91,31 @@ def training(folder: Path | str | None, model: LanguageModel, **inputs: object) 
 
 def _claim(file: Path, now: dict[str, Any]) -> None:
     now = json.loads(json.dumps(now))  # as it is read back
-    try:
-        was = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    if (was := _read(file)) is None:
         if file.parent.exists() and any(file.parent.iterdir()):
             _log.warning(
                 "%s does not say what its content was made from: it is taken to be of these inputs", file.parent
             )
         write_whole(file, (json.dumps(now, indent=2) + "\n").encode())
         return
-    except ValueError as error:
-        raise UsageError(f"{file} is damaged ({error}): choose another folder") from None
     if found := difference(was, now):
         raise UsageError(
             f"{file.parent} holds what was made from other inputs ({found}): choose another folder, or delete it to "
             "make it again"
         )
+
+
+def _read(file: Path) -> dict[str, Any] | None:
+    """Return what a file of inputs holds; None if it is not there. Raises `UsageError` if it is damaged."""
+    try:
+        held = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except ValueError as error:
+        raise UsageError(f"{file} is damaged ({error}): choose another folder") from None
+    if not isinstance(held, dict):
+        raise UsageError(f"{file} is damaged (it holds no table): choose another folder")
+    return cast("dict[str, Any]", held)
 
 
 def described(value: Any, depth: int = 0) -> Any:

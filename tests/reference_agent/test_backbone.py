@@ -136,6 +136,17 @@ def test_a_run_holds_adapters_resumes_exactly_and_equals_one_of_separate_models(
     assert len(played) == 100
 
 
+@pytest.mark.parametrize("has_amx", [False, True])
+@pytest.mark.parametrize("has_avx512", [False, True])
+def test_auto_is_bf16_where_the_processor_multiplies_it(
+    base: Path, monkeypatch: pytest.MonkeyPatch, has_amx: bool, has_avx512: bool
+) -> None:
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: has_amx)
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: has_avx512)
+    model = LanguageModel.load(base, ModelConfig(lora_rank=4, precision="auto", device="cpu")).model
+    assert {each.dtype for each in model.parameters()} == {torch.bfloat16 if has_amx or has_avx512 else torch.float32}
+
+
 def test_what_is_frozen_may_be_bf16(base: Path) -> None:
     policy = LanguageModel.load(base, ModelConfig(lora_rank=4, precision="bf16"))
     player = policy.with_adapter("policy", LORA)

@@ -266,6 +266,16 @@ def press_at(iteration: int) -> Callable[[dict[str, float]], None]:
     return told
 
 
+@pytest.mark.parametrize("name", ["inputs.json", "left.json"])
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff"])
+def test_a_damaged_note_of_inputs_is_named(tmp_path: Path, model: LanguageModel, name: str, content: bytes) -> None:
+    examples = collect(walk_on, "oracle", FEW)
+    rrl.fine_tune_reflector(model, examples, SFTConfig(1, batch=2), folder=tmp_path)
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(UsageError, match=rf"{name} is damaged \(.*\): choose another folder"):
+        rrl.fine_tune_reflector(model, examples, SFTConfig(1, batch=2), folder=tmp_path)
+
+
 def test_ctrl_c_in_a_notebook_keeps_the_reference_and_the_curve(model: LanguageModel, tmp_path: Path) -> None:
     settings = RLConfig(algorithm="ppo", batch=6, minibatch=8, learning_rate=1e-3, reference_kl=0.5, target_kl=0.0)
     stage = Stage(walk_on, 4)

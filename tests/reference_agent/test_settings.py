@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,9 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from natlang_envs.errors import UsageError
+from reference_agent.curriculum import Stage
 from reference_agent.families.alfworld import warmup as alfworld_warmup
 from reference_agent.families.dangerous_taxi import warmup as taxi_warmup
-from reference_agent.run.config_file import load_config
+from reference_agent.run.config import Config
+from reference_agent.run.config_file import dump_config, load_config, parse_config
+from reference_agent.run.pipeline import train
 from reference_agent.tiny import making as base
 from reference_agent.tiny import warmup
 from tests.reference_agent.conftest import QUICK
@@ -88,3 +93,22 @@ def test_a_warm_up_of_one_prompt_a_step_has_every_lesson(experiment: str, monkey
     config = load_config(Path(experiment), [*QUICK, *steps, "warmup.batch=1"])
     base.make_tiny(config, lambda lesson, *_: seen.add(lesson))
     assert len(seen) == 3
+
+
+def test_a_table_changes_only_what_it_names() -> None:
+    default = Config()
+    changed = parse_config({"sft_policy": {"learning_rate": 5e-4}})
+    assert changed == replace(default, sft_policy=replace(default.sft_policy, learning_rate=5e-4))
+
+
+def test_configs_read_back_and_name_what_is_wrong() -> None:
+    config = load_config(None, ["seed=3", "rl.learning_rate=1", "env_kwargs={map='generated'}"])
+    assert config.rl.learning_rate == 1.0
+    assert config.env_kwargs == {"map": "generated"}
+    assert parse_config(json.loads(dump_config(config))) == config
+    for nothing in (Config(curriculum=()), Config(curriculum=(Stage(iterations=1),))):
+        with pytest.raises(UsageError, match="curriculum has no stage"):
+            train(nothing, Path("nowhere"), lambda *_: None)
+    with pytest.raises(UsageError, match="unknown config key"):
+        parse_config({"curriculum": [{"environment": "x"}]})
+    assert Config(curriculum=(Stage(iterations=1),)).curriculum[0].iterations == 1

@@ -28,15 +28,15 @@ from reference_agent.algorithms.methods import reinforce as update
 from reference_agent.algorithms.policy_gradient import Learner, advantages, rewards_to_go
 from reference_agent.checkpoint import newest
 from reference_agent.collection import Example
-from reference_agent.curriculum import Stage
 from reference_agent.families.alfworld import warmup as alfworld_warmup
 from reference_agent.families.dangerous_taxi import warmup as taxi_warmup
 from reference_agent.models.language_model import LanguageModel
+from reference_agent.paper.tables import read_curve
 from reference_agent.players import Decision
 from reference_agent.rollout import Episode
 from reference_agent.run.agent import ReflectRLAgent, load_sampling
 from reference_agent.run.config import Config, PolicySFTConfig, RLConfig, SFTConfig
-from reference_agent.run.config_file import dump_config, load_config, parse_config
+from reference_agent.run.config_file import load_config
 from reference_agent.run.pipeline import train
 from reference_agent.tiny import making as base
 from reference_agent.tiny import warmup
@@ -376,23 +376,16 @@ def test_a_checkpoint_of_another_model_and_a_damaged_one_are_refused(out: Path) 
             train(quick_config(), broken, silent)
 
 
-def test_a_table_changes_only_what_it_names() -> None:
-    default = Config()
-    changed = parse_config({"sft_policy": {"learning_rate": 5e-4}})
-    assert changed == replace(default, sft_policy=replace(default.sft_policy, learning_rate=5e-4))
-
-
-def test_configs_read_back_and_name_what_is_wrong() -> None:
-    config = load_config(None, ["seed=3", "rl.learning_rate=1", "env_kwargs={map='generated'}"])
-    assert config.rl.learning_rate == 1.0
-    assert config.env_kwargs == {"map": "generated"}
-    assert parse_config(json.loads(dump_config(config))) == config
-    for nothing in (Config(curriculum=()), Config(curriculum=(Stage(iterations=1),))):
-        with pytest.raises(UsageError, match="curriculum has no stage"):
-            train(nothing, Path("nowhere"), silent)
-    with pytest.raises(UsageError, match="unknown config key"):
-        parse_config({"curriculum": [{"environment": "x"}]})
-    assert Config(curriculum=(Stage(iterations=1),)).curriculum[0].iterations == 1
+def test_a_damaged_curve_is_made_again_as_its_message_says(out: Path) -> None:
+    train(quick_config(), out, silent)
+    before = read_curve(out)
+    (out / "curve.json").write_text("{")
+    with pytest.raises(UsageError, match=f"delete it and {out / 'policy'}, and `reflect-rl train --out {out}` makes"):
+        read_curve(out)
+    (out / "curve.json").unlink()
+    shutil.rmtree(out / "policy")
+    train(quick_config(), out, silent)
+    assert read_curve(out) == before
 
 
 @pytest.mark.slow
