@@ -6,7 +6,7 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -15,6 +15,9 @@ from rich.table import Column, Table
 
 from natlang_envs.errors import UsageError, one_of
 from reference_agent import processes
+
+if TYPE_CHECKING:
+    from reference_agent.run.config import Config
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 models = typer.Typer(no_args_is_help=True, help="Models that are fetched once and kept in the cache folder.")
@@ -50,6 +53,15 @@ def bars() -> Progress:
     )
 
 
+def settings_of(config: Path | None, out: Path, setting: list[str] | None, over: Path | None = None) -> Config:
+    """Return the settings of a run: those of the run in `out`, where none are given."""
+    from reference_agent.run.config_file import load_config
+    from reference_agent.run.stages import CONFIG, read_config
+
+    resuming = config is None and not (setting or over) and (out / CONFIG).exists()
+    return read_config(out) if resuming else load_config(config, setting, over)
+
+
 @app.command()
 def train(
     config: Preset = None,
@@ -68,14 +80,12 @@ def train(
     from reference_agent.paper.experiments import protocol_of
     from reference_agent.paper.tables import draw_curves, read_curve
     from reference_agent.rlft import Stopped
-    from reference_agent.run.config_file import EXPERIMENTS, load_config
+    from reference_agent.run.config_file import EXPERIMENTS
     from reference_agent.run.pipeline import train as run_training
-    from reference_agent.run.stages import CONFIG, read_config
 
-    resuming = config is None and not (setting or model) and (out / CONFIG).exists()
     models = [each.stem for each in sorted((EXPERIMENTS / "presets").glob("*.toml")) if each.stem != "shipped"]
     over = EXPERIMENTS / "presets" / f"{one_of('model', model, models)}.toml" if model else None
-    settings = read_config(out) if resuming else load_config(config, setting, over)
+    settings = settings_of(config, out, setting, over)
     with bars() as progress:
         try:
             policy = run_training(settings, out, partial(show_step, progress, ""))
@@ -196,15 +206,17 @@ def fetch(name: Annotated[str, typer.Argument(help="smollm2")]) -> None:
 
 @app.command()
 def collect(config: Preset = None, out: Out = _OUT, setting: Settings = None) -> None:
-    """Let the teacher play and reflect: the data set of a run and its card. Stopped, it goes on where it was."""
+    """Let the teacher play and reflect: the data set of a run and its card. Stopped, it goes on where it was.
+
+    Without a config, the run in --out goes on with its own settings.
+    """
     from natlang_envs.files import make_folder, only_process
     from reference_agent.collection import CARD
-    from reference_agent.run.config_file import load_config
     from reference_agent.run.data_card import describe, read_card
     from reference_agent.run.pipeline import check_environments, collected
     from reference_agent.run.stages import claim
 
-    settings = load_config(config, setting)
+    settings = settings_of(config, out, setting)
     check_environments(settings)
     make_folder(out)
     with only_process(out), bars() as progress:

@@ -191,7 +191,7 @@ def test_the_same_seed_collects_the_same_and_files_hold_it(tmp_path: Path) -> No
     assert read_examples(tmp_path / "examples.jsonl") == examples
 
 
-@pytest.mark.parametrize("content", ["", "{", '{"state": 1}', "[]"])
+@pytest.mark.parametrize("content", ["", "\n", "{", '{"state": 1}', "[]"])
 def test_a_damaged_data_file_is_named(tmp_path: Path, content: str) -> None:
     path = tmp_path / "examples.jsonl"
     if content:

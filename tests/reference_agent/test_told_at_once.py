@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import Field, fields
 from math import inf, nan
 from pathlib import Path
@@ -152,6 +153,18 @@ def test_wrong_names_are_answered_with_the_nearest(tmp_path: Path) -> None:
     assert said.startswith("unknown model 'smolm2': choose one of smollm2")
     assert "taxi-pickup/best" in refused("train", "taxi-pickup/bst", "--out", out)
     assert not (tmp_path / "run").exists()
+
+
+def test_a_stopped_collection_goes_on_without_its_config(tmp_path: Path) -> None:
+    few = [f"curriculum=[{{env='{ENV}'}}]", "collect.trajectories=2", "collect.policy_trajectories=2"]
+    given = [part for each in few for part in ("--set", each)]
+    assert CliRunner().invoke(app, ["collect", "--out", str(tmp_path / "run"), *given]).exit_code == 0
+    (data,) = (tmp_path / "run").glob("**/examples.jsonl")
+    before = data.read_bytes()
+    shutil.rmtree(data.parent)
+    assert CliRunner().invoke(app, ["collect", "--out", str(tmp_path / "run")]).exit_code == 0
+    assert data.read_bytes() == before
+    assert "no stage" in refused("collect", "--out", str(tmp_path / "new"))
 
 
 def test_a_file_is_no_folder_of_a_run(tmp_path: Path) -> None:
