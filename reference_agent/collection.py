@@ -401,8 +401,9 @@ def read_examples(path: Path) -> list[Example]:
     """Read what `write_examples` wrote. Raises `UsageError` if it is missing or damaged."""
     try:
         rows = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
-        if not rows:
-            raise ValueError("it is empty")
-        return [Example(**{**row, "commands": tuple(row["commands"])}) for row in rows]
+        examples = [Example(**{**row, "commands": tuple(row["commands"])}) for row in rows]
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise UsageError(f"{path} holds no reflection data ({reason(error)}): delete it to collect again") from None
+    if not examples:
+        raise UsageError(f"{path} holds no reflection data (it is empty): delete it to collect again")
+    return examples
