@@ -130,6 +130,7 @@ def test_a_module_that_needs_more_files_is_told_how_to_show_them(south: Path, tm
         audit(south, "tests.leaderboard.audited:south", "beacon", files=AGENTS.parents[2])
 
 
+@pytest.mark.slow
 def test_weights_are_loaded_by_the_board_and_must_be_those_of_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

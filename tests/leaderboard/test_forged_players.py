@@ -162,6 +162,7 @@ def test_draws_that_were_chosen_are_not_ranked_under_the_boards_loader(here: Pat
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_files_that_no_digest_stands_for_say_nothing_of_chances(here: Path, trained: Trained) -> None:
     entry, agent = submitted(trained, here, "reflect-rl-sample")
     assert audit(entry, agent, "beacon").surprise is not None

@@ -126,6 +126,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> object:
     found.shutdown()
 
 
+@pytest.mark.slow
 def test_a_ray_cluster_plays_the_same_bytes_when_a_node_dies(tmp_path: Path, cluster: object, alone: bytes) -> None:
     found, nodes = cluster  # type: ignore[misc]
     workers = Workers(2, "ray", found.address, f"{AGENTS}:drawing")
