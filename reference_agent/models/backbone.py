@@ -178,8 +178,12 @@ def _named(path: str | Path, what: str = "causal language model") -> Iterator[No
     except UsageError:
         raise
     except (OSError, ValueError, KeyError, SafetensorError) as error:
+        for file in Path(path).glob("*"):
+            if not os.access(file, os.R_OK):  # to the libraries, a file that may not be read is none
+                raise UsageError(f"{file} may not be read: give all users leave to, with chmod") from None
+        again = "make or fetch it again" if Path(path).is_dir() else "train one"
         raise UsageError(
-            f"{path} holds no {what} ({_first_line(error)}): train one, or name another: tiny, smollm2, "
+            f"{path} holds no {what} ({_first_line(error)}): {again}, or name another: tiny, smollm2, "
             "a folder, a hub id"
         ) from None
 

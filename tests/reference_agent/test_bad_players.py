@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -103,6 +104,14 @@ def test_players_of_another_version(kept: Path, tmp_path: Path) -> None:
     settings = tmp_path / "newer" / "settings.json"
     settings.write_text(json.dumps({**json.loads(settings.read_text()), "wisdom": 3}))
     refused(lambda: Players.load(tmp_path / "newer"), "is of another version of the agent, or was edited: .*'wisdom'")
+
+
+def test_a_file_that_may_not_be_read_is_named(kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(kept / "whole", tmp_path / "kept")
+    (tmp_path / "kept/policy/model.safetensors").write_bytes(b"")
+    refused(lambda: Players.load(tmp_path / "kept"), "policy holds no causal language model .*: make or fetch it again")
+    monkeypatch.setattr(os, "access", lambda file, mode: mode != os.R_OK or Path(file).suffix != ".safetensors")
+    refused(lambda: Players.load(tmp_path / "kept"), "policy/model.safetensors may not be read: .*chmod")
 
 
 HALVES = [
