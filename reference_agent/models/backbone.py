@@ -40,6 +40,8 @@ _M_MMAP_THRESHOLD = -3  # of glibc's malloc.h
 _BASE = "base.sha256"  # beside an adapter: which base it belongs to
 _PLAYERS, _BARE = "_natlang_players", "_natlang_bare"  # beside a base: PEFT's model of it; whether adapters are off
 _LOADING = "while loading the model", 'set model.precision = "bf16", or model.eight_bit = true'
+# An older torch lacks the second. A core of an AMD EPYC makes 200 GFLOPS in bf16, 90 in fp32, by AVX-512 alone.
+_FAST = ("_is_amx_tile_supported", "_is_avx512_bf16_supported")
 OTHER = "use another model, such as a Llama, Qwen or GPT-2"
 # Settings that change logits after the head, which the players would leave out; 1 and None do nothing.
 _BESIDE_HEAD = (
@@ -70,9 +72,7 @@ def load_backbone(path: str | Path, config: ModelConfig) -> tuple[Any, Any]:
 def _dtype(precision: str, device: str) -> torch.dtype:
     """Return the type of the frozen weights on a device."""
     if precision == "auto":
-        # AVX-512's products of bf16 take half the time of fp32's (an AMD EPYC: 200 against 90 GFLOPS of one core).
-        has_amx, has_avx512 = torch.cpu._is_amx_tile_supported, torch.cpu._is_avx512_bf16_supported  # pyright: ignore[reportPrivateUsage]
-        fast = device != "cpu" or has_amx() or has_avx512()
+        fast = device != "cpu" or any(getattr(torch.cpu, name, bool)() for name in _FAST)
         precision = "bf16" if fast else "fp32"
     return torch.bfloat16 if precision == "bf16" else torch.float32
 
@@ -89,10 +89,8 @@ def check_player(name: str | Path, model: Any, tokenizer: Any) -> None:
     _check_head(name, model.config)
     model.eval()
     if not _reads_in_parts(model):
-        raise UsageError(
-            f"{name} ({model.config.model_type}) does not read by positions, a mask and a cache of keys and values, as "
-            f"players do: {OTHER}"
-        )
+        unread = f"{name} ({model.config.model_type}) does not read by positions, a mask and a cache of keys and values"
+        raise UsageError(f"{unread}, as players do: {OTHER}")
     if tokenizer.eos_token is None:
         raise UsageError(f"the tokenizer of {name} has no token that ends a text: set its eos_token")
     if tokenizer.pad_token_id is None:
@@ -181,11 +179,9 @@ def _named(path: str | Path, what: str = "causal language model") -> Iterator[No
         for file in Path(path).glob("*"):
             if not os.access(file, os.R_OK):  # to the libraries, a file that may not be read is none
                 raise UsageError(f"{file} may not be read: give all users leave to, with chmod") from None
-        again = "make or fetch it again" if Path(path).is_dir() else "train one"
-        raise UsageError(
-            f"{path} holds no {what} ({_first_line(error)}): {again}, or name another: tiny, smollm2, "
-            "a folder, a hub id"
-        ) from None
+        again = f"{'make or fetch it again' if Path(path).is_dir() else 'train one'}, or name another"
+        said = f"{path} holds no {what} ({_first_line(error)}): {again}: tiny, smollm2, a folder, a hub id"
+        raise UsageError(said) from None
 
 
 def _device(config: ModelConfig) -> str:
