@@ -163,10 +163,8 @@ def _check_head(path: str | Path, settings: Any) -> None:
     """Refuse a model whose logits are not its last states times its head."""
     for each, name in product((settings, settings.get_text_config()), _BESIDE_HEAD):
         if (value := getattr(each, name, None)) not in (None, 1):
-            raise UsageError(
-                f"{path} scales or caps its logits ({name} = {value}), which the players would leave out: use another "
-                "model"
-            )
+            changed = f"{path} scales or caps its logits ({name} = {value})"
+            raise UsageError(f"{changed}, which the players would leave out: use another model")
 
 
 @contextmanager
