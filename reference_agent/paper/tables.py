@@ -206,8 +206,9 @@ def write_results(plan: Plan, table: list[Entry]) -> None:
 def read_curve(run: Path) -> list[dict[str, float]]:
     """Return the learning curve of a finished run. Raises `UsageError` if there is none."""
     try:
-        return json.loads((run / "curve.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        rows = json.loads((run / "curve.json").read_text(encoding="utf-8"))
+        return [{"success": row["success"], "episodes": row["episodes"], **row} for row in rows]
+    except (OSError, ValueError, TypeError, KeyError):
         again = f"`reflect-rl train --out {run}`"
         if (run / "policy").exists():
             said = f"{run / 'curve.json'} is missing or damaged: delete it and {run / 'policy'}, and {again} makes both"

@@ -379,9 +379,11 @@ def test_a_checkpoint_of_another_model_and_a_damaged_one_are_refused(out: Path) 
 def test_a_damaged_curve_is_made_again_as_its_message_says(out: Path) -> None:
     train(quick_config(), out, silent)
     before = read_curve(out)
-    (out / "curve.json").write_text("{")
-    with pytest.raises(UsageError, match=f"delete it and {out / 'policy'}, and `reflect-rl train --out {out}` makes"):
-        read_curve(out)
+    for content in ("{", '{"a": 1}', '[{"episodes": 1}]', "3"):
+        (out / "curve.json").write_text(content)
+        again = f"delete it and {out / 'policy'}, and `reflect-rl train --out {out}` makes"
+        with pytest.raises(UsageError, match=again):
+            read_curve(out)
     (out / "curve.json").unlink()
     shutil.rmtree(out / "policy")
     train(quick_config(), out, silent)
