@@ -195,8 +195,8 @@ class RLConfig:
         weight_decay: AdamW's weight decay.
         clip: Largest norm of the gradient; inf for any.
         entropy: Weight of the entropy bonus.
-        reward_scale: Divisor of the rewards. Advantages over a baseline are divided by their standard deviation, so that
-            it changes only what a critic learns, RLOO, and `baseline = "none"`.
+        reward_scale: Divisor of the rewards. Advantages over a baseline are divided by their standard deviation, so
+            that it changes only what a critic learns, RLOO, and `baseline = "none"`.
         group: Group size: episodes of each task in a batch.
         baseline: Baseline of the reward-to-go: `"none"` or `"step"`, the batch's mean at the same step.
         discount: Factor by which a reward counts less for each step that it comes later.
