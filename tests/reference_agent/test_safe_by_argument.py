@@ -270,7 +270,7 @@ def press_at(iteration: int) -> Callable[[dict[str, float]], None]:
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff"])
 def test_a_damaged_note_of_inputs_is_named(tmp_path: Path, model: LanguageModel, name: str, content: bytes) -> None:
     examples = collect(walk_on, "oracle", FEW)
-    rrl.fine_tune_reflector(model, examples, SFTConfig(1, batch=2), folder=tmp_path)
+    rrl.fine_tune_reflector(model.copy(), examples, SFTConfig(1, batch=2), folder=tmp_path)
     (tmp_path / name).write_bytes(content)
     with pytest.raises(UsageError, match=rf"{name} is damaged \(.*\): choose another folder"):
         rrl.fine_tune_reflector(model, examples, SFTConfig(1, batch=2), folder=tmp_path)

@@ -129,7 +129,7 @@ def test_what_is_no_example_no_count_and_no_model_is_said(model: LanguageModel) 
     for said, call in {
         "'tiny' is no example": lambda: players.fine_tune([*examples, wrong], ONE, POLICY),
         "None is no example": lambda: fine_tune_policy(model, cast(Any, None), POLICY),
-        "5 is no example": lambda: fine_tune_reflector(model, cast(Any, [5]), ONE),
+        "5 is no example": lambda: fine_tune_reflector(model.copy(), cast(Any, [5]), ONE),
         "reader is 'tiny': give a model": lambda: collect(ENV, "oracle", FEW, reader=wrong),
         "episodes must be a whole number": lambda: players.play(ENV, split="validation", episodes="2"),
         "iterations is 0 in every stage": lambda: players.reinforce(Stage(ENV, iterations=0), RLConfig(batch=2)),
