@@ -31,7 +31,7 @@ from reference_agent.models.served import ServedModel
 from reference_agent.players import Reflector, check_apart
 from reference_agent.rollout import Episode, make_envs, play, sample_episodes, success_rate
 from reference_agent.run.config import RLConfig
-from reference_agent.run.idle import check_kind, check_rate, idle_rl, refuse
+from reference_agent.run.idle import Idle, check_kind, check_rate, idle_in, idle_rl, refuse
 from reference_agent.run.inputs import training
 
 Row = dict[str, float]
@@ -104,6 +104,18 @@ def reinforce(
         return _reinforced(policy, reflector, stages, settings, history, seed, folder, report)
 
 
+def idle_on(model: Any, settings: RLConfig) -> Idle:
+    """Return the settings without effect in RL of a model of transformers."""
+    idle: Idle = {}
+    dropped = [each for each in model.modules() if isinstance(each, torch.nn.Dropout) and each.p]
+    own = [each.attention_dropout for each in model.modules() if hasattr(each, "attention_dropout")]
+    if settings.dropout_rate and not own:
+        idle["dropout_rate"] = "on this model, whose attention has none to set"
+    if settings.dropout != "off" and not (dropped or settings.dropout_rate or any(own)):
+        idle["dropout"] = "on a model without dropout; rl.dropout_rate gives it some"
+    return idle
+
+
 def _check(
     policy: LanguageModel, reflector: Reflector | None, stages: Sequence[Stage], settings: RLConfig, one_model: bool
 ) -> None:
@@ -112,15 +124,7 @@ def _check(
         raise UsageError("there are no stages: give at least one")
     check_apart(policy, reflector, one_model)
     check_rate(policy, settings, RLConfig())
-    idle = idle_rl(settings)
-    if settings.validate_every > (longest := max(each.iterations for each in stages)):
-        idle["validate_every"] = f"in stages of at most {longest} iterations"
-    dropped = [each for each in policy.model.modules() if isinstance(each, torch.nn.Dropout) and each.p]
-    own = [each.attention_dropout for each in policy.model.modules() if hasattr(each, "attention_dropout")]
-    if settings.dropout_rate and not own:
-        idle["dropout_rate"] = "on this model, whose attention has none to set"
-    if settings.dropout != "off" and not (dropped or settings.dropout_rate or any(own)):
-        idle["dropout"] = "on a model without dropout; rl.dropout_rate gives it some"
+    idle = idle_rl(settings) | idle_in(settings, stages) | idle_on(policy.model, settings)
     if isinstance(policy, WritingPolicy):
         unknown = "on a policy that writes: the {} over all texts is not known"
         idle |= {"entropy": unknown.format("entropy")} if settings.entropy else {}

@@ -1,31 +1,22 @@
-"""Loading of pretrained models (precision, 8 bits, device), and LoRA adapters on them (PEFT).
-
-The players of a run may share one frozen base in memory, each with an adapter of its own. Before a player reads, it
-takes its turn, which activates its adapter. PEFT makes an active adapter trainable, which a frozen player undoes. A
-saved player is its adapter alone, in PEFT's format.
-"""
+"""Loading of pretrained models (precision, 8 bits, device), and what is refused before one is loaded."""
 
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import importlib.util
 import logging
 import os
 import platform
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from copy import deepcopy
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
-from torch import Tensor
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, DynamicCache
 from transformers.modeling_layers import GradientCheckpointingLayer
 
@@ -34,11 +25,8 @@ from natlang_envs.files import whole_folder
 from reference_agent import processes
 from reference_agent.run.config import ModelConfig
 
-WEIGHTS = "adapter_model.safetensors"
 _SYSTEM_ERROR = re.compile(r"\(os error (\d+)\)")
 _M_MMAP_THRESHOLD = -3  # of glibc's malloc.h
-_BASE = "base.sha256"  # beside an adapter: which base it belongs to
-_PLAYERS, _BARE = "_natlang_players", "_natlang_bare"  # beside a base: PEFT's model of it; whether adapters are off
 _LOADING = "while loading the model", 'set model.precision = "bf16", or model.eight_bit = true'
 # An older torch lacks the second. A core of an AMD EPYC makes 200 GFLOPS in bf16, 90 in fp32, by AVX-512 alone.
 _FAST = ("_is_amx_tile_supported", "_is_avx512_bf16_supported")
@@ -54,7 +42,7 @@ logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
 
 def load_backbone(path: str | Path, config: ModelConfig) -> tuple[Any, Any]:
     """Return a causal LM and its tokenizer. Raises `UsageError` if it cannot be had in this way on this machine."""
-    device = _device(config)
+    device = check_device(config)
     options: dict[str, Any] = {"dtype": _dtype(config.precision, device)}
     if device != "cpu" or config.eight_bit:
         options["device_map"] = {"": device}
@@ -149,14 +137,20 @@ def load_tokenizer(path: str | Path) -> Any:
         return AutoTokenizer.from_pretrained(path)
 
 
-def check_backbone(path: str | Path, config: ModelConfig) -> None:
-    """Raise `UsageError` if a model's name or settings are wrong, as far as can be seen without loading it."""
-    _device(config)
+def check_backbone(path: str | Path, config: ModelConfig) -> Any:
+    """Return a model without its weights, on the device `"meta"`; nothing is loaded.
+
+    Raises:
+        UsageError: Its name or settings are wrong, as far as can be seen in this way.
+    """
+    check_device(config)
     if config.eight_bit:
         _eight_bit()
     with _named(path):
         settings = AutoConfig.from_pretrained(path)
-    _check_head(path, settings)
+        _check_head(path, settings)
+        with torch.device("meta"):
+            return AutoModelForCausalLM.from_config(settings)
 
 
 def _check_head(path: str | Path, settings: Any) -> None:
@@ -178,11 +172,12 @@ def _named(path: str | Path, what: str = "causal language model") -> Iterator[No
             if not os.access(file, os.R_OK):  # to the libraries, a file that may not be read is none
                 raise UsageError(f"{file} may not be read: give all users leave to, with chmod") from None
         again = f"{'make or fetch it again' if Path(path).is_dir() else 'train one'}, or name another"
-        said = f"{path} holds no {what} ({_first_line(error)}): {again}: tiny, smollm2, a folder, a hub id"
+        said = f"{path} holds no {what} ({first_line(error)}): {again}: tiny, smollm2, a folder, a hub id"
         raise UsageError(said) from None
 
 
-def _device(config: ModelConfig) -> str:
+def check_device(config: ModelConfig) -> str:
+    """Return the device of a model. Raises `UsageError` if there is none such."""
     if config.device == "cpu" or (config.device == "auto" and not torch.cuda.is_available()):
         return "cpu"
     if not torch.cuda.is_available():
@@ -203,152 +198,10 @@ def _eight_bit() -> Any:
         from transformers import BitsAndBytesConfig
     except Exception as error:  # its native part fails in ways of its own where it has no build for the machine
         raise UsageError(
-            f"bitsandbytes does not run here ({_first_line(error)}): set model.eight_bit = false and "
+            f"bitsandbytes does not run here ({first_line(error)}): set model.eight_bit = false and "
             'model.precision = "bf16"'
         ) from None
     return BitsAndBytesConfig(load_in_8bit=True)
-
-
-class Adapter:
-    """A player's own weights on a base: a LoRA adapter, new (drawn by `seed`) or from the folder where it was saved.
-
-    `parameters` are its own weights in a fixed order, `base` the frozen ones below.
-    """
-
-    def __init__(self, model: Any, name: str, config: ModelConfig, folder: Path | None, seed: int) -> None:
-        try:
-            import peft
-        except ImportError:
-            raise UsageError("model.lora_rank needs the package peft: pip install 'natlang-envs[agent]'") from None
-        self.name, self.frozen, self._model = name, False, model
-        self._players: Any = vars(model).get(_PLAYERS)
-        if self._players is not None and name in self._players.peft_config:
-            raise UsageError(f"this base has an adapter {name!r} already: give the new one another name")
-        if folder is None:
-            settings = _settings(model, config)
-        else:
-            settings = _read(folder, lambda: peft.PeftConfig.from_pretrained(str(folder)))
-        _check_targets(model, settings)
-        try:
-            # PEFT draws from torch's own generator, which is left as it was.
-            with torch.random.fork_rng(), warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # what PEFT calls in transformers is on its way out there
-                torch.manual_seed(seed)
-                if self._players is None:
-                    # Kept out of the model's modules, as it holds the model.
-                    self._players = vars(model)[_PLAYERS] = peft.get_peft_model(model, settings, adapter_name=name)
-                else:
-                    self._players.add_adapter(name, settings)
-        except ValueError as error:
-            raise UsageError(
-                f"model.lora_targets = {config.lora_targets!r} fits no layer: {_first_line(error)}"
-            ) from None
-        mine = re.compile(rf"\.lora_\w+\.{re.escape(name)}(\.|$)")
-        weights = list(model.named_parameters())
-        self.parameters: list[torch.nn.Parameter] = [weight for path, weight in weights if mine.search(path)]
-        self.base: list[torch.nn.Parameter] = [weight for path, weight in weights if ".lora_" not in path]
-        self._embedding = model.get_input_embeddings().weight
-        if folder is not None:
-            try:
-                self.restore(folder)
-            except RuntimeError:
-                raise UsageError(
-                    f"{folder} holds an adapter of another base model: use the one it was trained on"
-                ) from None
-
-    def take_turn(self) -> None:
-        """Make this the adapter that the model computes with, and alone trainable unless it is frozen."""
-        if (own := self.parameters[0].device) != (below := self._model.device):
-            raise UsageError(
-                f"the adapter {self.name!r} is on {own} and its base on {below}: load the base where both are to be, "
-                "with ModelConfig(device=...), and then make the adapter"
-            )
-        if vars(self._model).pop(_BARE, False):
-            self._players.base_model.enable_adapter_layers()
-        if self._players.active_adapter != self.name:
-            self._players.set_adapter(self.name)
-        if self.parameters[0].requires_grad == self.frozen:
-            for weight in self.parameters:
-                weight.requires_grad_(not self.frozen)
-
-    def save(self, folder: Path) -> None:
-        """Write the adapter's weights and settings, and which base they belong to."""
-        from peft import get_peft_model_state_dict
-
-        state = get_peft_model_state_dict(self._players, adapter_name=self.name, save_embedding_layers=False)
-        save_file({key: value.contiguous() for key, value in state.items()}, folder / WEIGHTS)
-        self._players.peft_config[self.name].save_pretrained(str(folder))
-        (folder / _BASE).write_text(self._base_digest() + "\n", encoding="utf-8")
-
-    def merged(self) -> Any:
-        """Return a copy of the base into whose weights the adapter is added. Raises `UsageError` in 8 bits."""
-        if getattr(self._model, "is_quantized", False):
-            raise UsageError("an adapter cannot be added to a base in 8 bits: load it with model.eight_bit = false")
-        players = deepcopy(self._players)
-        players.base_model.enable_adapter_layers()
-        players.base_model.model.float()  # in 16 bits most of the adapter would be rounded away
-        model = players.base_model.merge_and_unload(adapter_names=[self.name])
-        for name in (_PLAYERS, _BARE):
-            vars(model).pop(name, None)
-        return model
-
-    def restore(self, folder: Path) -> None:
-        """Read what `save` wrote. Raises `RuntimeError` for another base's, `UsageError` for damaged weights."""
-        from peft import set_peft_model_state_dict
-
-        state = _read(folder, lambda: load_file(folder / WEIGHTS))
-        if _read(folder, lambda: (folder / _BASE).read_text(encoding="utf-8").strip()) != self._base_digest():
-            raise RuntimeError(f"{folder} belongs to another base")
-        result = set_peft_model_state_dict(self._players, state, adapter_name=self.name)
-        if result.unexpected_keys or any(f".{self.name}." in key for key in result.missing_keys):
-            raise RuntimeError(f"{folder} has other weights")
-
-    def _base_digest(self) -> str:
-        # The embedding tells models apart, and in bf16 it is the same whatever the precision of the rest.
-        return digest([self._embedding.detach().to(torch.bfloat16)])
-
-
-def without_adapters(model: Any) -> None:
-    """Let a base compute as it did before players put adapters on it."""
-    if _PLAYERS in vars(model) and not vars(model).get(_BARE):
-        vars(model)[_PLAYERS].base_model.disable_adapter_layers()
-        vars(model)[_BARE] = True
-
-
-def _check_targets(model: Any, settings: Any) -> None:
-    """Refuse an adapter on the head, whose rows are read without one."""
-    head = next(path for path, module in model.named_modules() if module is model.get_output_embeddings())
-    targets, named = settings.target_modules or (), [*(settings.modules_to_save or ())]
-    fits = isinstance(targets, str) and re.fullmatch(targets, head)
-    named += [] if isinstance(targets, str) else targets
-    if fits or any(f".{head}".endswith(f".{each}") for each in named):
-        raise UsageError(f"model.lora_targets names the head, which players read without adapters: leave {head!r} out")
-
-
-def _settings(model: Any, config: ModelConfig) -> Any:
-    from peft import LoraConfig
-    from transformers.pytorch_utils import Conv1D
-
-    if not config.lora_rank:
-        raise UsageError("an adapter needs a rank: set model.lora_rank, for example ModelConfig(lora_rank=16)")
-    listed = [each.strip() for each in config.lora_targets.split(",")]
-    targets = {"default": None, "all-linear": "all-linear"}.get(config.lora_targets, listed)
-    return LoraConfig(
-        r=config.lora_rank,
-        lora_alpha=config.lora_alpha,
-        lora_dropout=0.0,  # so that the policy that samples and the policy that learns are the same
-        target_modules=targets,
-        task_type="CAUSAL_LM",
-        fan_in_fan_out=any(isinstance(module, Conv1D) for module in model.modules()),  # GPT-2's layers lie transposed
-    )
-
-
-def digest(weights: Iterable[Tensor]) -> str:
-    """Return the SHA-256 of the bits of tensors, in order."""
-    total = hashlib.sha256()
-    for weight in weights:
-        total.update(weight.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().tobytes())
-    return total.hexdigest()
 
 
 @contextmanager
@@ -362,13 +215,6 @@ def memory_advice(what: str, remedy: str) -> Iterator[None]:
         if not full and "not enough memory" not in str(error) and "can't allocate memory" not in str(error):
             raise
         raise UsageError(f"out of memory {what}: {remedy}") from None
-
-
-def _read(folder: Path, read: Any) -> Any:
-    try:
-        return read()
-    except Exception as error:  # safetensors and PEFT raise classes of their own
-        raise UsageError(f"{folder} is damaged or holds no adapter ({_first_line(error)}): train it again") from None
 
 
 def finished(folder: Path, make: Callable[[Path], None]) -> Path:
@@ -396,5 +242,6 @@ def disk_errors() -> Iterator[None]:
         raise OSError(int(number[1]), os.strerror(int(number[1]))) from None
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """Return the first line of what an error says, or its class."""
     return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -23,7 +23,8 @@ from transformers.utils import logging
 
 from natlang_envs.errors import UsageError
 from reference_agent import processes
-from reference_agent.models.backbone import Adapter, check_player, checkpointed, digest, load_backbone, without_adapters
+from reference_agent.models.adapters import Adapter, digest, without_adapters
+from reference_agent.models.backbone import check_player, checkpointed, load_backbone
 from reference_agent.models.generation import like_length, shared_prefix, window, write, write_speculatively
 from reference_agent.models.tokenizer import Origin, PromptReader, context_length
 from reference_agent.run.config import ModelConfig

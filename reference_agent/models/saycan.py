@@ -9,12 +9,16 @@ only. `WritingPolicy` writes its command instead.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
-from itertools import chain
+from copy import deepcopy
+from itertools import chain, pairwise
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+from transformers import DynamicCache
 
 from natlang_envs.errors import UsageError
 from reference_agent.models.generation import like_length, window
@@ -23,6 +27,9 @@ from reference_agent.models.tokenizer import TextReader
 from reference_agent.run.config import Config
 
 _PROMPT, _PADDING = 0, -1  # what a place holds, beside the numbers of actions, which begin at 1
+_MANY, _PART = 1024, 256  # tokens of a prompt's actions where they are many, and of a part of them
+_BEGINNINGS = (2, 4, 8, sys.maxsize)  # tokens of many actions that are read, one time after another
+_NEVER = 20.0  # nats below another action at which one is not read on
 
 
 class SayCanPolicy(TextReader, LanguageModel):
@@ -45,14 +52,56 @@ class SayCanPolicy(TextReader, LanguageModel):
             raise UsageError("the environment lists no commands to choose from: set head = 'text'")
         if not self._may_be_empty and not all(map(self.count, chain.from_iterable(labels))):
             raise UsageError("an action without text has no probability: list another, or set head to 'labels'")
-        return self._scores(prompts, [[self.tokens_of(text) for text in each] for each in labels])
+        actions = [[self.tokens_of(text) for text in each] for each in labels]
+        if torch.is_grad_enabled() or max(sum(map(len, each)) for each in actions) <= _MANY:
+            return self._scores(prompts, actions)
+        told = [self._likely(prompt, each) for prompt, each in zip(prompts, actions, strict=True)]
+        scores = pad_sequence([each for each, _ in told], batch_first=True, padding_value=float("-inf"))
+        return scores, torch.stack([state for _, state in told])
+
+    def _likely(self, prompt: str, actions: Sequence[tuple[int, ...]]) -> tuple[Tensor, Tensor]:
+        """Return the scores [K] of a prompt's many actions, and the state behind it [width].
+
+        What an action begins with is at least as probable as the action. Where that is e^20 times less probable than
+        another action, which no draw can tell from never, it is the score, and the action is not read on.
+        """
+        self._check_length([(*(start := self.encode_prompt(prompt)), *max(actions, key=len))])
+        cache, shared = self._begin([start, start], len(start) - 1)
+        states = list[Tensor]()
+
+        def scores_of(listed: Sequence[tuple[int, ...]]) -> Tensor:
+            # Side by side: the time of attention grows with the square of what stands in a row.
+            parts = _parts(listed)
+            rows = deepcopy(cache)
+            if rows is not None:
+                rows.batch_select_indices(torch.zeros(len(parts), dtype=torch.long, device=self.model.device))
+            told, behind = self._scores([prompt] * len(parts), [listed[part] for part in parts], (rows, shared))
+            states.append(behind[0])
+            return torch.cat([row[: part.stop - part.start] for row, part in zip(told, parts, strict=True)])
+
+        scores, best, left = torch.zeros(len(actions)), -torch.inf, list(range(len(actions)))
+        for length in _BEGINNINGS:
+            begins = [actions[at][:length] for at in left]
+            number = {begin: place for place, begin in enumerate(dict.fromkeys(begins))}
+            scores[left] = scores_of(list(number))[[number[begin] for begin in begins]]
+            likeliest = max(left, key=scores.__getitem__)
+            best = max(best, float(scores_of([actions[likeliest]])))
+            left = [at for at in left if len(actions[at]) > length and scores[at] >= best - _NEVER]
+            if not left:
+                break
+        return scores, states[0]
 
     def tokens_of(self, action: str) -> tuple[int, ...]:
         """Return the tokens by which an action's text is scored."""
         return (*self.encode(action), self.end) if self.ends else self.encode(action)
 
-    def _scores(self, prompts: Sequence[str], actions: Sequence[Sequence[tuple[int, ...]]]) -> tuple[Tensor, Tensor]:
-        """Return what `choice_logits_and_states` does, of actions' tokens."""
+    def _scores(
+        self,
+        prompts: Sequence[str],
+        actions: Sequence[Sequence[tuple[int, ...]]],
+        begun: tuple[DynamicCache | None, int] | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """Return what `choice_logits_and_states` does, of actions' tokens; `begun` is what `_begin` told of prompts."""
         starts = [self.encode_prompt(prompt) for prompt in prompts]
         whole = [(*start, *max(each, key=len)) for start, each in zip(starts, actions, strict=True)]
         self._check_length(whole)
@@ -61,7 +110,7 @@ class SayCanPolicy(TextReader, LanguageModel):
                 f"the model sees {seen} tokens back, and scoring texts shows it all {longest}: lower `history`, set "
                 "head = 'labels', or use another model"
             )
-        cache, shared = self._begin(starts, min(map(len, starts)) - 1)
+        cache, shared = begun or self._begin(starts, min(map(len, starts)) - 1)
 
         # Lay out [B, T]: a prompt from `shared` on, then every action but for its last token, which predicts nothing.
         width = max(
@@ -118,6 +167,13 @@ class SayCanPolicy(TextReader, LanguageModel):
         sees = torch.nn.functional.pad(own.tril(), (shared, 0), value=True)[:, None]
         kind = self.model.dtype
         return torch.zeros(sees.shape, dtype=kind, device=sees.device).masked_fill(~sees, torch.finfo(kind).min)
+
+
+def _parts(actions: Sequence[tuple[int, ...]]) -> list[slice]:
+    """Return consecutive parts of a list of actions, each of about `_PART` tokens."""
+    ends = np.cumsum([len(each) for each in actions]) // _PART
+    borders = [0, *(np.flatnonzero(np.diff(ends)) + 1).tolist(), len(actions)]
+    return [slice(first, last) for first, last in pairwise(borders)]
 
 
 class WritingPolicy(SayCanPolicy):

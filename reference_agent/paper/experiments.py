@@ -24,6 +24,7 @@ from natlang_envs.evaluation.protocols import Episode, Protocol
 from natlang_envs.making import make_env
 from reference_agent.run.config import Config
 from reference_agent.run.config_file import EXPERIMENTS, load_config, preset_files
+from reference_agent.run.idle import idle, refuse
 
 UNTUNED = "untuned"
 T = TypeVar("T")
@@ -318,4 +319,7 @@ def make_plan(
             for seed in preset.seeds[:1] if method == UNTUNED else preset.seeds:
                 config = cell_config(task, method, preset, seed, settings)
                 cells.append(Cell(task, method, seed, config, out / "cells" / task / method / f"seed-{seed}", split))
+    without_effect = [idle(each.config) for each in cells if each.config and each.is_trained] or [{}]
+    everywhere = set(without_effect[0]).intersection(*without_effect[1:])
+    refuse("", without_effect[0], everywhere & {each.partition("=")[0].strip() for each in settings})
     return Plan(target, preset, chosen, tuple(cells), empty, out, tuple(settings), split)

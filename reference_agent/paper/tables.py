@@ -244,10 +244,10 @@ def draw_curves(runs: Mapping[str, Path | Sequence[Path]], picture: Path) -> Pat
             _draw_curve(axes, name, [run] if isinstance(run, Path) else run)
         axes.set(title=what, xlabel="episodes", ylim=(0, 100))
         axes.grid(alpha=0.2)
-        if len(panels) > 1 and axes.lines:
+        if len(panels) > 1:
             axes.legend(frameon=False)
     all_axes[0, 0].set_ylabel("success of sampled episodes, %")
-    if len(panels) == 1 and all_axes[0, 0].lines:
+    if len(panels) == 1:
         place: Any = {"loc": "outside right upper"} if long else {"loc": "outside upper center", "ncols": 3}
         figure.legend(**place, frameon=False)
     content = io.BytesIO()
@@ -261,8 +261,8 @@ def _draw_curve(axes: Any, name: str, folders: Sequence[Path]) -> None:
     """Draw one line of `draw_curves`, with its band and dotted lines where a stage of the curriculum begins."""
     curves = [read_curve(each) for each in folders]
     curve = min(curves, key=len)
-    if not len(curve):
-        return
+    if not curve:
+        raise UsageError(f"{name} has no learning curve, since it took no iterations of RL: leave it out")
     success = np.array([[row["success"] for row in each[: len(curve)]] for each in curves])
     parts = [success[:, max(0, end - _SMOOTHING) : end] for end in range(1, len(curve) + 1)]
     means = np.array([part.mean(axis=1) for part in parts]).T

@@ -101,7 +101,8 @@ def train(
         told = f"{cut} of {written} reflections were cut at {settings.reflection_tokens} tokens"
         typer.echo(f"{told}: raise reflection_tokens")
     typer.echo(f"Policy:         {policy}")
-    typer.echo(f"Learning curve: {draw_curves({out.name: out}, out / 'curve.png')}")
+    if curve:
+        typer.echo(f"Learning curve: {draw_curves({out.name: out}, out / 'curve.png')}")
     evaluation = f"natlang evaluate --agent reflect-rl:{out} --out {out}/evaluation --protocol"
     typer.echo(f"Evaluate it:    {evaluation} {protocol_of(settings) or '... (one of those of `natlang protocols`)'}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -251,6 +252,9 @@ class RLConfig:
             raise UsageError(f"rl.critic is PPO's, not {self.algorithm!r}'s: set rl.algorithm to 'ppo'")
         if self.reference_kl > 0 and self.algorithm in ("reinforce", "rloo"):
             raise UsageError(f"rl.reference_kl is not in the loss of {self.algorithm!r}: set rl.algorithm to 'grpo'")
+        if self.reflector_endpoint and not re.match(r"https?://[^/]", self.reflector_endpoint):
+            wanted = 'give an address such as "http://localhost:8000/v1"'
+            raise UsageError(f"rl.reflector_endpoint is {self.reflector_endpoint!r}: {wanted}")
         if self.batch == 1 and self.baseline == "step" and self.algorithm in ("reinforce", "ppo") and not self.critic:
             raise UsageError(
                 "rl.batch 1 leaves rl.baseline 'step' nothing to compare: raise it, or set rl.baseline = 'none'"

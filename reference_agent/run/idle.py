@@ -6,11 +6,12 @@ refused. Those that are left are put back to their defaults before the functions
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 from natlang_envs.errors import UsageError
+from reference_agent.curriculum import Stage
 from reference_agent.run.bounds import check_bounds
 from reference_agent.run.config import CollectConfig, Config, ModelConfig, PolicySFTConfig, RLConfig, SFTConfig
 
@@ -67,6 +68,19 @@ def idle_rl(settings: RLConfig) -> Idle:
     )
 
 
+def idle_in(settings: RLConfig, stages: Sequence[Stage]) -> Idle:
+    """Return the settings without effect in RL through a curriculum."""
+    if not stages:
+        return {}
+    longest = max(each.iterations for each in stages)
+    validation = ("validate_every", "validate_episodes", "patience")
+    return _idle(
+        settings,
+        (settings.validate_every > longest, validation, f"in stages of at most {longest} iterations"),
+        (not longest, _all_of(settings), "in a curriculum without iterations"),
+    )
+
+
 def idle_loaded(settings: ModelConfig, name: str) -> Idle:
     """Return the settings without effect in `load_model(name, settings)`."""
     return _idle(
@@ -95,7 +109,7 @@ def idle(config: Config) -> Idle:
             (still, [name for name in _all_of(policy) if name != "steps"], no_steps),
         )
         | idle_policy(policy, config.reflect, config.head),
-        "rl.": idle_rl(config.rl),
+        "rl.": idle_rl(config.rl) | idle_in(config.rl, config.curriculum),
         "model.": _idle(
             model,
             (made, _SIZES, f"on {model.name!r}: they make a tiny model"),

@@ -24,7 +24,7 @@ from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
 from reference_agent import processes
 from reference_agent.curriculum import Environment, Stage, make_environment, split_of
-from reference_agent.models.backbone import digest
+from reference_agent.models.adapters import digest
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.tokenizer import PromptReader
 from reference_agent.players import Reflector

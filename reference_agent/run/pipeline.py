@@ -29,14 +29,15 @@ from natlang_envs.errors import UsageError
 from natlang_envs.files import make_folder, only_process, write_whole
 from reference_agent import collection, processes
 from reference_agent.collection import Example, Report, with_shown
-from reference_agent.curriculum import for_learning
+from reference_agent.curriculum import for_learning, for_validation
+from reference_agent.models.adapters import check_adapter
 from reference_agent.models.backbone import finished, memory_advice
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.saycan import with_head
-from reference_agent.rlft import Row, reinforce
+from reference_agent.rlft import Row, idle_on, reinforce
 from reference_agent.run import stages
-from reference_agent.run.config import Config
-from reference_agent.run.idle import idle_policy, idle_rl, without
+from reference_agent.run.config import Config, RLConfig
+from reference_agent.run.idle import idle_in, idle_policy, idle_rl, refuse, without
 from reference_agent.run.stages import claim, link_stage, load_player, new_player, start_model
 from reference_agent.sft import choice_accuracy, fine_tune_both, fine_tune_policy, fine_tune_reflector
 from reference_agent.teachers.chat import chat_options
@@ -65,10 +66,9 @@ def train(config: Config, out: Path, report: Report, shared: Path | None = None)
             "collect.policy_trajectories is 0, so that the policy has nothing to learn from: raise it, or set "
             "sft_policy.steps = 0 for no warm start"
         )
-    start = start_model(config)
-    start.check()
+    check_model(config)
     if not (out / "policy").exists():
-        start.check(check_environments(config))
+        start_model(config).check_commands(check_environments(config))
     with ExitStack() as held:
         if processes.number() == 0:
             make_folder(out)
@@ -91,6 +91,13 @@ def train(config: Config, out: Path, report: Report, shared: Path | None = None)
     return out / "policy"
 
 
+def check_model(config: Config) -> None:
+    """Refuse what the model of a run cannot do, as far as can be seen without its weights."""
+    model = start_model(config).without_weights()
+    refuse("rl.", idle_on(model, _rl(config)))
+    check_adapter(model, config.model)
+
+
 def check_environments(config: Config) -> int:
     """Make each environment of a run once, and its teacher; return the largest number of commands of a stage."""
     env = for_learning(config.demonstrations, config.allow_test).make()
@@ -98,7 +105,10 @@ def check_environments(config: Config) -> int:
     if config.teacher.name == CHAT:
         chat_options(config.teacher)
     env.close()
-    envs = [for_learning(stage, config.allow_test).make() for stage in config.stages]
+    played = [for_learning(stage, config.allow_test) for stage in config.stages]
+    for stage in played if _rl(config).validate_every else ():
+        for_validation(stage)
+    envs = [stage.make() for stage in played]
     for env in envs:
         env.close()
     return max(env.max_commands for env in envs)
@@ -195,4 +205,9 @@ def _reinforced(config: Config, out: Path, report: Report) -> tuple[LanguageMode
     options = {name: getattr(config, name) for name in ("history", "seed", "allow_test")}
     options |= {"folder": out / "rl", "report": told, "one_model": config.players == "one"}
     with memory_advice("in RL", f"lower rl.microbatch, then rl.batch, {_LAST}"):
-        return policy, reinforce(policy, reflector, config.stages, without(config.rl, idle_rl(config.rl)), **options)
+        return policy, reinforce(policy, reflector, config.stages, _rl(config), **options)
+
+
+def _rl(config: Config) -> RLConfig:
+    """Return the settings of RL, without those that presets say of other algorithms."""
+    return without(config.rl, idle_rl(config.rl) | idle_in(config.rl, config.curriculum))

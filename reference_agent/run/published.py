@@ -8,6 +8,7 @@ makes a published player another agent than the run that it comes from, so it is
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -16,7 +17,7 @@ from safetensors.torch import load, save
 
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import published
-from reference_agent.run.stages import CONFIG, read_config
+from reference_agent.run.stages import CONFIG, load_players, read_config
 
 _SCALE = ".scale"
 _WEIGHTS = ".safetensors"
@@ -50,9 +51,11 @@ def publish(run: Path, policy: str, player: Path) -> Path:
         player: The file NAME.json; weights go to `files/` beside it.
 
     Raises:
-        UsageError: Training has not ended, or weights are not finite.
+        UsageError: Training has not ended, its players are damaged, or weights are not finite.
     """
     config = read_config(run)
+    # Loaded once, so that what could not be played is not published; on whatever machine.
+    load_players(run, policy, config=replace(config, model=replace(config.model, device="cpu", eight_bit=False)))
     folders = [policy]
     if config.reflect and config.players != "one":
         folders.append("reflector")
@@ -60,8 +63,6 @@ def publish(run: Path, policy: str, player: Path) -> Path:
         folders.append("base")
     contents = {CONFIG: (run / CONFIG).read_bytes()}
     for folder in folders:
-        if not (run / folder).is_dir():
-            raise UsageError(f"{run / folder} is missing: finish training with `reflect-rl train --out {run}`")
         for file in sorted((run / folder).iterdir()):
             if file.name in _PLAYER_FILES:
                 content = file.read_bytes()

@@ -10,14 +10,16 @@ import hashlib
 import json
 import os
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from natlang_envs.errors import UsageError
 from natlang_envs.files import alone, remove_leftovers, write_whole
 from reference_agent.collection import Report
-from reference_agent.models.backbone import check_backbone, finished, load_tokenizer
+from reference_agent.models.backbone import check_backbone, check_device, finished, load_tokenizer
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.named import model_source
 from reference_agent.models.saycan import with_head
@@ -29,6 +31,7 @@ from reference_agent.run.config_file import dump_config, parse_config
 from reference_agent.run.idle import check_kind, idle_loaded, refuse
 from reference_agent.run.inputs import difference
 from reference_agent.tiny.making import PICKUP, VERSION, base_model, tiny_folder, tiny_name
+from reference_agent.tiny.untrained import tiny_llama
 
 CONFIG = "settings.json"
 # Settings that a stage does not depend on. One that is forgotten here costs a stage made twice, never a wrong one.
@@ -61,13 +64,14 @@ class StartModel:
         """Return what cuts prompts to its context; None if it is made with as many positions as its task needs."""
         return PromptReader.of(model_source(self._config.model.name), self._config.head, self._config.model.chat)
 
-    def check(self, commands: int = 0) -> None:
-        """Refuse what it cannot do, as far as can be seen without loading it: to choose among so many commands."""
-        source = model_source(self._config.model.name)
-        if not commands:
-            check_backbone(source, self._config.model)
-        elif self._config.head == "labels":
-            check_labels(commands, len(label_tokens(load_tokenizer(source))))
+    def without_weights(self) -> Any:
+        """Return it as it is before its weights are loaded. Raises `UsageError` if it cannot be had as configured."""
+        return check_backbone(model_source(self._config.model.name), self._config.model)
+
+    def check_commands(self, commands: int) -> None:
+        """Raise `UsageError` if it cannot choose among so many commands."""
+        if self._config.head == "labels":
+            check_labels(commands, len(label_tokens(load_tokenizer(model_source(self._config.model.name)))))
 
     def make(self, report: Report, link: Callable[[Callable[[Path], None]], Path]) -> None:
         """Make it, if it has to be made: `link` puts what a function writes into the run."""
@@ -83,9 +87,15 @@ class _Tiny(StartModel):
     def reader(self) -> None:
         return None
 
-    def check(self, commands: int = 0) -> None:
+    def without_weights(self) -> Any:
         if self._config.model.chat:
             raise UsageError("the tiny model has no chat template: set model.chat = false, or name another model")
+        check_device(self._config.model)
+        with torch.device("meta"):
+            return tiny_llama(replace(self._config.model, mimetic=False), 1, 0)
+
+    def check_commands(self, commands: int) -> None:
+        """Do nothing: it is made with labels enough."""
 
     def make(self, report: Report, link: Callable[[Callable[[Path], None]], Path]) -> None:
         link(lambda folder: base_model(self._config, report).save(folder))
@@ -217,16 +227,16 @@ def load_reflector(config: Config, out: Path, policy: LanguageModel, frozen: boo
 
 
 def load_players(
-    run: Path, policy: str = "policy", frozen: bool = True
+    run: Path, policy: str = "policy", frozen: bool = True, config: Config | None = None
 ) -> tuple[LanguageModel, Reflector | None, Config]:
     """Return the players of a run and its settings; `policy` is `"policy"` or `"policy-sft"`.
 
-    Whether the reflector is `frozen` matters to those who train it further.
+    Whether the reflector is `frozen` matters to those who train it further; `config` takes the place of the run's own.
 
     Raises:
         UsageError: There is no run, its training has not ended, or it is damaged.
     """
-    config = read_config(run)
+    config = config or read_config(run)
     if not (run / policy).exists():
         raise UsageError(f"{run / policy} is missing: finish training with `reflect-rl train --out {run}`")
     player = load_player(config, run, policy)

@@ -29,7 +29,8 @@ from transformers import (
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import evaluate, load_agent
 from reference_agent.models import named as start
-from reference_agent.models.backbone import WEIGHTS, check_backbone, memory_advice
+from reference_agent.models.adapters import WEIGHTS
+from reference_agent.models.backbone import check_backbone, memory_advice
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.named import fetch_model
 from reference_agent.players import Reflector

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from natlang_envs.errors import UsageError
 from reference_agent.models.language_model import LanguageModel
+from reference_agent.paper.experiments import PRESETS, TARGETS, make_plan
 from reference_agent.run.command import app
 from reference_agent.run.config_file import load_config
 from reference_agent.run.pipeline import train
@@ -53,3 +54,45 @@ def test_a_run_that_is_whole_needs_no_environment(out: Path, monkeypatch: pytest
     policy = train(config, out, silent)
     monkeypatch.setattr("reference_agent.run.pipeline.check_environments", None)
     assert train(config, out, silent) == policy
+
+
+LATER = {
+    "model.device='cuda'": '^model.device = "cuda", but torch finds none',
+    "rl.validate_every=9": "^rl.validate_every has no effect in stages of at most 1 iterations",
+    "rl.dropout='updates'": "^rl.dropout has no effect on a model without dropout",
+    "model={lora_rank=2, lora_targets='nowhere'}": "^model.lora_targets = 'nowhere' fits no layer",
+    "model={lora_rank=2, lora_targets='lm_head'}": "^model.lora_targets names the head",
+    "rl.reflector_endpoint='localhost'": "^rl.reflector_endpoint is 'localhost': give an address such as",
+}
+
+
+@pytest.mark.parametrize("setting", LATER)
+@pytest.mark.parametrize("pretrained", [False, True])
+def test_what_only_rl_or_an_adapter_needs_does_not_take_the_folder_either(
+    setting: str, pretrained: bool, out: Path, model: LanguageModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    settings = ["sft_reflector.steps=0", "sft_policy.steps=0", "rl.batch=2", setting]
+    if pretrained:
+        model.save(tmp_path / "base")
+        settings.append(f"model.name='{tmp_path / 'base'}'")
+    with pytest.raises(UsageError, match=LATER[setting]):
+        train(load_config(None, [*settings, f"curriculum=[{{env='{PICKUP}', iterations=1}}]"]), out, silent)
+    assert not out.exists()
+
+
+def test_validation_in_an_environment_without_that_split_does_not_take_the_folder(out: Path) -> None:
+    stage = f"curriculum=[{{env='{PICKUP}', iterations=2, env_kwargs={{split='validation'}}}}]"
+    with pytest.raises(UsageError, match="learns from 'validation' itself"):
+        train(load_config(None, [stage, "rl.validate_every=1"]), out, silent)
+    assert not out.exists()
+
+
+def test_settings_of_rl_are_refused_without_iterations(tmp_path: Path) -> None:
+    refused = "rl.learning_rate has no effect in a curriculum without iterations: leave it out"
+    with pytest.raises(UsageError, match=refused):
+        load_config(Path("taxi-pickup/sft-only"), ["rl.learning_rate=0.5"])
+    target, preset = TARGETS["table2"], PRESETS["quick"]
+    with pytest.raises(UsageError, match=refused):
+        make_plan(target, preset, tmp_path, ["taxi-pickup"], ["rl.learning_rate=0.5"], methods=["sft-only"])
+    assert make_plan(target, preset, tmp_path, ["taxi-pickup"], ["rl.learning_rate=0.5"]).cells

@@ -231,3 +231,26 @@ def test_a_player_of_which_anything_was_changed_is_refused_in_one_line(
 def test_a_run_whose_training_has_not_ended_cannot_be_published(run: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="policy-other is missing: finish training with"):
         publish(run, "policy-other", tmp_path / "x.json")
+
+
+def _without_weights(run: Path) -> None:
+    (run / "reflector" / "model.safetensors").unlink()
+
+
+def _cut(run: Path) -> None:
+    weights = run / "policy" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1000])
+
+
+def _without_settings(run: Path) -> None:
+    (run / "policy" / "config.json").unlink()
+
+
+@pytest.mark.parametrize("damage", [_without_weights, _cut, _without_settings])
+def test_a_damaged_run_is_not_published(damage: Callable[[Path], None], run: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "run"
+    shutil.copytree(run, broken)
+    damage(broken)
+    with pytest.raises(UsageError, match="(policy|reflector) holds no causal language model"):
+        publish(broken, "policy", tmp_path / "player.json")
+    assert not (tmp_path / "player.json").exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from natlang_envs.evaluation import evaluate, load_agent
 from reference_agent.algorithms.methods import reinforce as update
 from reference_agent.algorithms.policy_gradient import Learner
 from reference_agent.collection import Example
+from reference_agent.models import saycan
 from reference_agent.models.language_model import Completion, LanguageModel
 from reference_agent.models.saycan import SayCanPolicy, with_head
 from reference_agent.players import Reflector, decide
@@ -73,6 +75,27 @@ def test_scores_are_those_of_each_action_in_its_own_prompt(
             assert scores[row, column].item() == pytest.approx(plainly(model, prompt, action, ends), abs=1e-5)
         assert torch.isinf(scores[row, len(listed) :]).all()
     assert torch.softmax(scores, dim=1).sum(dim=1).tolist() == pytest.approx([1.0] * 4)
+
+
+@pytest.mark.parametrize("never", [0.0, 8.0, 50.0])
+@pytest.mark.parametrize("sharing", [1, 4])
+@torch.no_grad()
+def test_of_many_actions_only_those_that_may_be_drawn_are_read_to_the_end(
+    model: LanguageModel, examples: list[Example], monkeypatch: pytest.MonkeyPatch, never: float, sharing: int
+) -> None:
+    monkeypatch.setattr(module, "_SHARING", sharing)
+    policy = SayCanPolicy(model)
+    prompts = prompts_of(policy, examples)
+    whole, states = policy.choice_logits_and_states(prompts, ACTIONS)
+    for name, value in {"_MANY": 1, "_PART": 5, "_BEGINNINGS": (1, 2, sys.maxsize), "_NEVER": never}.items():
+        monkeypatch.setattr(saycan, name, value)
+    scores, behind = policy.choice_logits_and_states(prompts, ACTIONS)
+    assert torch.allclose(states, behind, atol=1e-5)
+    read = scores >= scores.amax(1, keepdim=True) - never
+    assert torch.allclose(scores[read], whole[read], atol=1e-4)
+    assert bool((scores >= whole - 1e-4).all())  # how an action begins is at least as probable as the action
+    assert scores.argmax(1).tolist() == whole.argmax(1).tolist()
+    assert bool(read.sum() < torch.isfinite(whole).sum()) is (never < 50)
 
 
 def test_gradients_flow_as_they_do_through_the_plain_form(model: LanguageModel, examples: list[Example]) -> None:
