@@ -81,6 +81,8 @@ def pack(
     run = read_run_facts(run_folder)
     if run.sampling is None or run.privileged is None:
         raise UsageError(f"{run_folder} was made by an older version: evaluate the agent again")
+    if deterministic and run.sampling:
+        raise UsageError(f"{run_folder}: its agent drew its commands: leave --deterministic out")
     is_reference = reference or run.privileged
     try:
         protocol = protocol_of(run.protocol, out.parent)

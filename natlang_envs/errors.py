@@ -40,7 +40,7 @@ def one_of(what: str, given: str, known: Iterable[str]) -> str:
     names = list(dict.fromkeys(known))
     if given in names:
         return given
-    close = get_close_matches(given, names, n=3)
+    close = get_close_matches(str(given), names, n=3)
     if len(names) <= _FEW:
         said = ", ".join(dict.fromkeys([*close, *names]))
     elif close:
@@ -54,6 +54,12 @@ def check_flag(name: str, given: Any) -> None:
     """Raise `UsageError` unless a value is True or False: of other texts, `"no"` would be taken for True."""
     if not isinstance(given, bool):
         raise UsageError(f"{name} must be True or False, not {given!a}")
+
+
+def check_is(kind: type | tuple[type, ...], given: Any, said: str) -> None:
+    """Raise `UsageError` unless a value is of one of some kinds; `said` is what it is not, and what to give instead."""
+    if not isinstance(given, kind):
+        raise UsageError(f"{given!r:.100} is {said}")
 
 
 def check_count(name: str, given: Any, least: int = 1) -> int:

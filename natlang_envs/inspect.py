@@ -95,8 +95,6 @@ def protocol(
 
 
 def _protocol(name: str, episodes: int | None) -> Protocol:
-    if episodes is not None and episodes < 1:
-        raise UsageError(f"episodes must be at least 1, not {episodes}")
     chosen = load_protocol(name)
     return chosen if episodes is None else chosen.first(episodes)
 

@@ -135,6 +135,8 @@ def collect(
     """
     check_kind(settings, CollectConfig)
     refuse("collect.", idle_collect(settings))
+    if not (isinstance(teacher, str) or callable(teacher)):
+        raise UsageError(f"{teacher!r:.100} is no teacher: give a function of a Moment, or a registered name")
     if reader is not None and not hasattr(reader, "list_actions"):
         raise UsageError(f"reader is {reader!r:.100}: give a model, such as load_model() returns")
     seed, folder = check_count("seed", seed, 0), None if folder is None else Path(folder)

@@ -16,7 +16,7 @@ import numpy as np
 
 from natlang_envs.env import NatLangEnv
 from natlang_envs.episodes import EpisodesVectorEnv
-from natlang_envs.errors import UsageError
+from natlang_envs.errors import UsageError, check_flag
 from natlang_envs.making import make_env
 from reference_agent.run.bounds import at_least, check_bounds, fraction
 
@@ -109,6 +109,7 @@ def as_stages(stages: object) -> list[Stage]:
 
 def for_learning(stage: Stage, allow_test: bool) -> Stage:
     """Return a stage to learn in: the split `"train"` of an id that names none."""
+    check_flag("allow_test", allow_test)
     env = stage.make()
     split, takes_split, named = split_of(env), _takes_split(env), stage.env_kwargs.get("split")
     env.close()

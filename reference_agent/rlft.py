@@ -28,7 +28,7 @@ from reference_agent.curriculum import Stage, Tasks, as_stages, for_learning, fo
 from reference_agent.models.language_model import LanguageModel, NotFinite, check_finite
 from reference_agent.models.saycan import WritingPolicy
 from reference_agent.models.served import ServedModel
-from reference_agent.players import Reflector, check_apart
+from reference_agent.players import Reflector, check_players
 from reference_agent.rollout import Episode, make_envs, play, sample_episodes, success_rate
 from reference_agent.run.config import RLConfig
 from reference_agent.run.idle import Idle, check_kind, check_rate, idle_in, idle_rl, refuse
@@ -122,7 +122,7 @@ def _check(
     """Refuse players that are one unasked, and settings without effect on them."""
     if not stages:
         raise UsageError("there are no stages: give at least one")
-    check_apart(policy, reflector, one_model)
+    check_players(policy, reflector, one_model)
     check_rate(policy, settings, RLConfig())
     idle = idle_rl(settings) | idle_in(settings, stages) | idle_on(policy.model, settings)
     if isinstance(policy, WritingPolicy):

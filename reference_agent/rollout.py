@@ -16,12 +16,12 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from natlang_envs.errors import UsageError, check_count
+from natlang_envs.errors import UsageError, check_count, check_flag
 from natlang_envs.prompt import History, PathStep
 from reference_agent import processes
 from reference_agent.curriculum import Environment, Stage, Tasks, for_playing
 from reference_agent.models.language_model import LanguageModel
-from reference_agent.players import Answers, Decision, Reflector, check_apart, decide, fitting_state
+from reference_agent.players import Answers, Decision, Reflector, check_players, decide, fitting_state
 
 
 @dataclass
@@ -123,7 +123,8 @@ def play(
         UsageError: The split is not named or does not exist, or both players are one model unasked.
     """
     episodes = check_count("episodes", episodes)
-    check_apart(policy, reflector, one_model)
+    check_players(policy, reflector, one_model)
+    check_flag("greedy", greedy)
     stage = for_playing(env, split)
     rng = np.random.default_rng(check_count("seed", seed, 0))
     envs, tasks = stage.make_many(episodes), Tasks(stage)

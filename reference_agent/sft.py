@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from natlang_envs.errors import UsageError, check_count
+from natlang_envs.errors import UsageError, check_count, check_flag, check_is
 from reference_agent import processes
 from reference_agent.checkpoint import Checkpoints, Steps, dropout_seed, random_state
 from reference_agent.collection import Example, as_examples
@@ -76,7 +76,7 @@ def fine_tune_reflector(
         UsageError: There is nothing to learn from, the model is the policy, a setting cannot be or has no effect, a
             gradient or a weight is not finite, or the folder is of other arguments or damaged.
     """
-    seed = check_count("seed", seed, 0)
+    seed, max_tokens = check_count("seed", seed, 0), check_count("max_tokens", max_tokens)
     check_kind(config, SFTConfig)
     _check(model, config, "reflector", one_model)
     examples = as_examples(examples)
@@ -104,6 +104,7 @@ def fine_tune_policy(
     contain R.
     """
     examples, seed = as_examples(examples), check_count("seed", seed, 0)
+    check_flag("reflect", reflect)
     check_policy(model, examples, config, reflect)
     _check(model, config, "policy", one_model)
     rng, shown = np.random.default_rng([seed, 3]), [each for each in examples if each.shown]
@@ -178,6 +179,8 @@ def choice_accuracy(
 
 def _check(model: LanguageModel, config: SFTConfig, role: str, one_model: bool) -> None:
     """Refuse settings that cannot be, or weights that cannot be trained; then give these a role."""
+    check_is(LanguageModel, model, "no model: give one, such as load_model() returns")
+    check_flag("one_model", one_model)
     check_sft(config)
     check_rate(model, config, type(config)())
     model.optimizer(config.learning_rate)

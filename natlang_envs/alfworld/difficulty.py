@@ -10,7 +10,7 @@ from natlang_envs.alfworld.engine.game_file import GameText
 from natlang_envs.alfworld.engine.world import World
 from natlang_envs.alfworld.plans import reference
 from natlang_envs.alfworld.usual_locations import usual_locations
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, check_is, one_of
 from natlang_envs.tasks import Tasks
 
 Difficulty = Mapping[str, Sequence[int]]
@@ -53,6 +53,7 @@ class TasksOfDifficulty:
     """Those tasks whose games are as difficult as asked, such as `{"plan_length": (1, 8)}`, of any of `Measured`."""
 
     def __init__(self, tasks: AlfredTasks, difficulty: Difficulty) -> None:
+        check_is(Mapping, difficulty, "no difficulty: give a dict such as {'plan_length': (1, 8)}")
         self._tasks = tasks
         self.split: str | None = getattr(tasks, "split", None)
         self._ranges = {name: _range(name, given) for name, given in difficulty.items()}

@@ -19,7 +19,7 @@ from natlang_envs.alfworld.games.realistic import RealisticTasks
 from natlang_envs.alfworld.games.size_limits import within_limits
 from natlang_envs.alfworld.games.splits import AlfredSplit, check_task_types, official_split
 from natlang_envs.alfworld.games.synthetic_rooms import MixedTasks
-from natlang_envs.errors import UsageError, check_flag, one_of
+from natlang_envs.errors import UsageError, check_flag, check_is, one_of
 from natlang_envs.tasks import SPLITS, TaskList, check_in_split
 
 Source = Literal["generated", "realistic", "mixed", "official", "folder"]
@@ -175,6 +175,8 @@ def make_tasks(
         one_of("grammar", grammar, GRAMMARS)
     if (source == "folder") != (folder is not None):
         raise UsageError(f"source={source!r} and folder={folder!r} do not fit: pass source='folder' and folder=PATH")
+    if goal is not None:
+        check_is(str, goal, "no goal: give a type of object and of receptacle, such as 'Tomato-Microwave'")
     check_flag("human_goals", human_goals)
     if human_goals and (game is not None or source in _MADE):
         raise UsageError("people wrote no sentences for these games: pass source='official', or leave human_goals out")

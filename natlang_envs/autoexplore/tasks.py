@@ -90,7 +90,7 @@ class RepositoryTasks(ExploreTasks):
         wording: Wording = "natural",
     ) -> None:
         _check_depth(depth)
-        name = dataset or (EMBEDDED if split == "all" else LABELLED)
+        name = (EMBEDDED if split == "all" else LABELLED) if dataset is None else dataset
         tables = _tables(name, wording)
         one_of("split", split, dict.fromkeys((*SPLITS, *tables)))
         chosen = (task for part, tasks in tables.items() if split in ("all", part) for task in tasks.values())
@@ -208,7 +208,7 @@ def _target(repository: str, given: str) -> str:
 
 
 def _check_depth(depth: int | None) -> None:
-    if depth is not None and depth not in DEPTHS:
+    if depth is not None and depth not in list(DEPTHS):
         raise UsageError(f"unknown depth {depth!r}: choose one of {', '.join(map(str, DEPTHS))}, or None for any")
 
 
@@ -230,7 +230,7 @@ def _tables(dataset: str, wording: Wording) -> dict[str, dict[str, ExploreTask]]
     """Return the tasks of a dataset by split and id."""
     if dataset == EMBEDDED:
         return _embedded_by_split()
-    if dataset.endswith(".jsonl"):
+    if str(dataset).endswith(".jsonl"):
         raise UsageError(f"the labels of {dataset} are about a folder of yours: name it, repository=…")
     one_of("dataset", dataset, (EMBEDDED, LABELLED, *catalogue()))
     tables = {part: _labelled(part, wording) for part in PARTS}

@@ -19,7 +19,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 import numpy as np
 
 from natlang_envs.env import NatLangEnv
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, check_is, one_of
 from natlang_envs.making import importing_here
 from natlang_envs.prompt import History, PathStep, state_prompt
 from natlang_envs.registration import registration_of
@@ -92,6 +92,13 @@ def decide(agent: Agent, inputs: Sequence[AgentInput]) -> list[Decision]:
         if not isinstance(each, Decision):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"an agent answers with a str or a Decision, not {each!r}")
     return decisions
+
+
+def check_agent(agent: object) -> None:
+    """Raise `UsageError` unless it can decide."""
+    if not (callable(agent) or isinstance(agent, BatchAgent)):
+        remedy = "give a function of one AgentInput, an object with a method act(inputs), or load_agent(name)"
+        raise UsageError(f"{agent!r:.100} is no agent: {remedy}")
 
 
 def name_of(agent: Agent) -> str:
@@ -191,6 +198,7 @@ def load_agent(name: str) -> Agent:
 
 def find_agent(name: str) -> tuple[Agent, str]:
     """Return an agent, and whether it is `built-in`, of an `entry point` or a `function` of a module."""
+    check_is(str, name, "no agent's name: write name, name:argument or module:function")
     kind, _, argument = name.partition(":")
     ours = {**BUILT_IN, **SPECIAL}
     if kind in ours:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, NamedTuple
 
-from natlang_envs.errors import UsageError
+from natlang_envs.errors import UsageError, check_count
 from natlang_envs.evaluation.chat_connection import connect, proxy_of, shown_address, without_secrets
 from natlang_envs.evaluation.chat_response import IS_IT_ONE, MAX_BODY, Problem, completion_of, plain, refusal, unpacked
 
@@ -63,7 +63,7 @@ class ChatEndpoint:
             raise UsageError(f"agent {agent!r} needs the name of a model: pass --model")
         self._model = model
         self._timeout = timeout
-        self._attempts = attempts
+        self._attempts = check_count("attempts", attempts)
         self._allow_more = allow_more
         self._max_tokens = max_tokens
         self._tell = tell
@@ -78,7 +78,9 @@ class ChatEndpoint:
         Tool calls come as text, `<tool_call>{...}</tool_call>`. Where there is no text, the answer holds what the
         endpoint gives in its place: a thought in `<think>` tags, a refusal, and the reason why it ended.
         """
-        for attempt in range(1, self._attempts + 1):
+        attempt = 0
+        while True:
+            attempt += 1
             try:
                 done = completion_of(self._in_time(lambda: self._post(system, prompt)))
             except Problem as problem:
@@ -94,7 +96,6 @@ class ChatEndpoint:
                 if done.notice:
                     self._tell(f"{self.endpoint}: {done.notice}")
                 return done.text
-        raise UsageError(f"attempts must be at least 1, not {self._attempts}")
 
     def _in_time(self, post: Callable[[], bytes]) -> bytes:
         """Return the body of the response to one request.

@@ -17,7 +17,7 @@ import gymnasium
 from gymnasium.envs.registration import load_env_creator
 
 from natlang_envs.env import NatLangEnv
-from natlang_envs.errors import UsageError, one_of, reason
+from natlang_envs.errors import UsageError, check_count, check_is, one_of, reason
 from natlang_envs.making import make_pinned
 
 _SHORTENED = re.compile(r"(.+)\+first([1-9][0-9]*)")
@@ -70,9 +70,9 @@ class Protocol:
         """Return the protocol cut to its first episodes, for a try: its name says so, and it is another protocol.
 
         Raises:
-            UsageError: It has fewer.
+            UsageError: It has fewer, or that is no whole number of at least 1.
         """
-        if episodes > (most := len(self.episodes)):
+        if (episodes := check_count("episodes", episodes)) > (most := len(self.episodes)):
             raise UsageError(f"{self.name} has {most} episodes, not {episodes}: name fewer, or leave episodes out")
         if episodes == most:
             return self
@@ -133,6 +133,7 @@ def load_protocol(name: str) -> Protocol:
         UsageError: There is no such protocol, and the message names the closest ones; it is a shortened one; or the
             file holds none.
     """
+    check_is(str, name, "no protocol: give a name of protocol_names(), or a file that ends in .json")
     if name.endswith(".json"):
         return _read_protocol(Path(name))
     whole, episodes = split_shortened(name)

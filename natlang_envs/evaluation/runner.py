@@ -7,8 +7,8 @@ from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
-from natlang_envs.errors import UsageError
-from natlang_envs.evaluation.agents import Agent, BatchAgent, is_privileged, is_sampling, name_of
+from natlang_envs.errors import check_count, check_flag, check_is
+from natlang_envs.evaluation.agents import Agent, BatchAgent, check_agent, is_privileged, is_sampling, name_of
 from natlang_envs.evaluation.playing import Player, Threads, play_with
 from natlang_envs.evaluation.protocols import Protocol, load_protocol
 from natlang_envs.evaluation.runs import (
@@ -82,15 +82,19 @@ def evaluate(
         The run and its episodes, in the protocol's order, run by run.
 
     Raises:
-        UsageError: There is no such protocol, an argument is out of range, `out` already holds a run or cannot be
-            made, or it holds a run of something else or of other weights, or another process works in it.
+        UsageError: There is no such protocol or agent, an argument is out of range, `out` already holds a run or cannot
+            be made, or it holds a run of something else or of other weights, or another process works in it.
     """
     out = None if out is None else Path(out)
-    if isinstance(protocol, str):
+    check_agent(agent)
+    if not isinstance(protocol, Protocol):
         protocol = load_protocol(protocol)
-    for what, value in (("batch", batch), ("concurrency", concurrency), ("episodes", episodes)):
-        if value is not None and value < 1:
-            raise UsageError(f"{what} must be at least 1, not {value}")
+    check_is(str, name, "no name: give what the agent is to be called, a str")
+    check_count("batch", batch)
+    check_count("concurrency", concurrency)
+    check_flag("resume", resume)
+    if workers is not None:
+        check_is(Workers, workers, "no crew: give workers=Workers(count)")
     if episodes is not None:
         protocol = protocol.first(episodes)
     runs = protocol.runs if is_sampling(agent) else 1

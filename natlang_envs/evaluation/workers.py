@@ -21,7 +21,7 @@ from importlib.metadata import version
 from multiprocessing.connection import Connection
 from typing import Any, Literal, cast
 
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, check_count, one_of
 from natlang_envs.evaluation.agents import Agent, load_agent
 from natlang_envs.evaluation.playing import Answer, Crew, Player
 from natlang_envs.evaluation.protocols import Protocol
@@ -51,8 +51,7 @@ class Workers:
     def crew(self, agent: Agent, protocol: Protocol, slots: int) -> Crew:
         """Return the players, which each play `slots` units at a time."""
         one_of("backend", self.backend, ("processes", "ray"))
-        if self.count < 1:
-            raise UsageError(f"workers must be at least 1, not {self.count}")
+        check_count("workers", self.count)
         if self.address is not None and self.backend != "ray":
             raise UsageError("an address is for the backend ray: add --backend ray")
         make = partial(load_agent, self.agent) if self.agent is not None else partial(_same, agent)

@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from typing import Literal, NamedTuple
 
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, check_count, one_of
 from natlang_envs.finder.documents import Kind, kind_of, read_text
 from natlang_envs.finder.engines import Broken, Scores
 from natlang_envs.finder.index import FileIndex
@@ -72,8 +72,7 @@ def find(index: FileIndex, question: str, top: int = TOP, kind: Literal["code", 
         UsageError: The question has no word, or is too long, or an argument is none of those named.
     """
     one_of("kind", kind, ("code", "docs", "all"))
-    if top < 1:
-        raise UsageError(f"top must be at least 1, not {top}")
+    check_count("top", top)
     if len(question) > LONGEST_QUESTION:
         raise UsageError(f"the question has {len(question):,} characters: ask in at most {LONGEST_QUESTION:,}")
     words = telling_words(question)

@@ -21,7 +21,7 @@ from itertools import islice
 from typing import Any
 
 from natlang_envs.env import NatLangEnv
-from natlang_envs.errors import UsageError
+from natlang_envs.errors import UsageError, check_count
 from natlang_envs.learners.tried import tell_if_untried
 from natlang_envs.learners.trl_writing import Form, write
 from natlang_envs.making import make_env
@@ -82,8 +82,7 @@ def tasks(
 
 def _drawn(env: NatLangEnv, count: int) -> list[str]:
     """Return all tasks of a small split, or so many of a large one: its first are all alike (one room of ALFWorld)."""
-    if count < 1:
-        raise UsageError(f"count must be at least 1, not {count}")
+    check_count("count", count)
     first = list(islice(env.tasks.ids(), count + 1))
     if len(first) <= count:
         return first
@@ -225,8 +224,8 @@ def rollout(
     """
     numbers = {"turns": turns, "max_new_tokens": max_new_tokens, "max_tokens": max_tokens, "think": think or None}
     for name, given in numbers.items():
-        if given is not None and given < 1:
-            raise UsageError(f"{name} must be at least 1, not {given}")
+        if given is not None:
+            check_count(name, given)
     make = _maker(id, split, allow_test, kwargs)
     told_of_cuts = False
 

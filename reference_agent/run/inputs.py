@@ -21,7 +21,7 @@ import numpy as np
 from torch import Tensor
 
 from natlang_envs.errors import UsageError
-from natlang_envs.files import write_whole
+from natlang_envs.files import make_folder, write_whole
 from reference_agent import processes
 from reference_agent.curriculum import Environment, Stage, make_environment, split_of
 from reference_agent.models.adapters import digest
@@ -64,6 +64,7 @@ def _flat(values: Mapping[str, Any], table: str = "") -> dict[str, Any]:
 
 def claim_data(folder: Path, **inputs: object) -> None:
     """Make a folder that of data from these inputs, or check that it is. Raises `UsageError` if it is of others."""
+    make_folder(folder)
     _claim(folder / DATA, {name: described(value) for name, value in inputs.items()})
 
 
@@ -78,6 +79,7 @@ def training(folder: Path | str | None, model: LanguageModel, **inputs: object) 
         yield folder
         return
 
+    make_folder(folder)
     now = {name: described(value) for name, value in {**inputs, "model": model}.items()}
     was, left = _read(folder / TRAINING), _read(folder / _LEFT)
     if was and left and left.get("left") == now["model"]["weights"]:

@@ -150,7 +150,7 @@ def read_config(out: Path) -> Config:
     try:
         return parse_config(json.loads((out / CONFIG).read_text(encoding="utf-8")))
     except FileNotFoundError:
-        raise UsageError(f"{out} holds no run: train one with `reflect-rl train --out {out}`") from None
+        raise UsageError(f"{out} holds no run: train one with `reflect-rl train CONFIG --out {out}`") from None
     except UsageError as error:
         raise UsageError(f"{out / CONFIG} is of another version of the agent, or was edited: {error}") from None
     except ValueError as error:

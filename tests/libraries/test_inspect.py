@@ -238,7 +238,7 @@ def test_what_does_not_exist_is_refused_by_its_name() -> None:
         protocol("dangerous-taxi-pikcup/v1")
     with pytest.raises(UsageError, match="unknown agent 'randm'"):
         protocol(PICKUP, agent="randm")
-    with pytest.raises(UsageError, match="episodes must be at least 1, not 0"):
+    with pytest.raises(UsageError, match="episodes must be a whole number of at least 1, not 0"):
         protocol(PICKUP, episodes=0)
     with pytest.raises(UsageError, match="history must be"):
         protocol(PICKUP, history="ful")  # pyright: ignore[reportArgumentType]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 import gymnasium
 import pytest
+from gymnasium.envs.registration import load_env_creator
 
 from natlang_envs import ENVIRONMENTS, UsageError, record, unwrap
 from natlang_envs.errors import one_of
-from natlang_envs.evaluation import load_protocol
+from natlang_envs.evaluation import evaluate, load_agent, load_protocol
 from natlang_envs.learners.wrappers import ScaleReward
 from natlang_envs.making import make_env
 from natlang_envs.two_player import aec_env, parallel_env
@@ -81,6 +83,48 @@ def test_an_unknown_argument_is_named_with_the_nearest(env_id: str) -> None:
             gymnasium.make_vec(env_id, 2, **{given: "SameStep"})
     with pytest.raises(UsageError, match=r"^unknown argument 'histroy': choose one of history\b"):
         aec_env(env_id, histroy="none")
+
+
+OTHER_KINDS = {"an object": object(), "a list": [], "a number": -3, "a text": "nobody", "an empty text": ""}
+
+
+@pytest.mark.parametrize("kind", OTHER_KINDS)
+@pytest.mark.parametrize("env_id", IDS)
+def test_every_argument_refuses_what_is_of_another_kind(env_id: str, kind: str) -> None:
+    cls: Any = load_env_creator(str(gymnasium.spec(env_id).entry_point))
+    for name in list(signature(cls.__init__).parameters)[1:]:
+        if name != "render_mode":  # Gymnasium's own
+            with pytest.raises(UsageError) as refusal:
+                gymnasium.make(env_id, **{name: OTHER_KINDS[kind]})
+            assert "\n" not in str(refusal.value)
+
+
+def _north(given: Any) -> str:
+    return "move north"
+
+
+EVALUATED = [
+    ({"name": 3}, "3 is no name: give what the agent is to be called"),
+    ({"episodes": "3"}, "episodes must be a whole number of at least 1, not '3'"),
+    ({"episodes": True}, "episodes must be a whole number of at least 1, not True"),
+    ({"batch": None}, "batch must be a whole number"),
+    ({"concurrency": 1.5}, "concurrency must be a whole number"),
+    ({"resume": "no"}, "resume must be True or False, not 'no'"),
+    ({"workers": 2}, r"2 is no crew: give workers=Workers\(count\)"),
+    ({"agent": "random"}, r"'random' is no agent: give .* or load_agent\(name\)"),
+    ({"protocol": 3}, "3 is no protocol: give a name"),
+]
+
+
+@pytest.mark.parametrize(("given", "words"), EVALUATED, ids=str)
+def test_an_evaluation_refuses_what_is_of_another_kind(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=f"^{words}"):
+        evaluate(**{"agent": _north, "protocol": "dangerous-taxi-pickup/v1", "episodes": 1, **given})
+
+
+def test_a_number_names_no_agent() -> None:
+    with pytest.raises(UsageError, match=r"^3 is no agent's name"):
+        load_agent(3)  # type: ignore[arg-type]
 
 
 def test_a_wrong_name_is_answered_with_all_of_few_names_and_the_nearest_of_many() -> None:

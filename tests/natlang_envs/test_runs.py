@@ -135,7 +135,7 @@ def test_a_try_is_no_run_of_the_protocol() -> None:
 
 @pytest.mark.parametrize("wrong", [{"batch": 0}, {"concurrency": 0}, {"episodes": -1}])
 def test_counts_below_one_are_refused(wrong: dict[str, int]) -> None:
-    with pytest.raises(UsageError, match="must be at least 1"):
+    with pytest.raises(UsageError, match="must be a whole number of at least 1"):
         evaluate(RandomAgent(), SMALL, **wrong)
 
 

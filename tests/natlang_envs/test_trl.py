@@ -46,7 +46,7 @@ def prompts(id: str, count: int) -> list[str]:
 @pytest.mark.parametrize("count", [0, -1])
 def test_no_rows_at_all_are_refused(count: int, trainer: Any) -> None:
     for rows in (partial(tasks, PICKUP), partial(demonstrations, PICKUP, trainer.processing_class)):
-        with pytest.raises(UsageError, match=f"^count must be at least 1, not {count}$"):
+        with pytest.raises(UsageError, match=f"^count must be a whole number of at least 1, not {count}$"):
             rows(count)
 
 
@@ -109,10 +109,10 @@ def test_without_max_tokens_the_model_is_the_limit_so_that_alfworld_fits(trainer
     [
         ({"max_tokens": 9000}, "max_tokens=9000 is more than the 8192 tokens that the model takes"),
         ({"max_tokens": 150}, "tokens, and a command up to 16: more than max_tokens allows (150)"),
-        ({"max_tokens": 0}, "max_tokens must be at least 1, not 0"),
-        ({"turns": 0}, "turns must be at least 1, not 0"),
-        ({"max_new_tokens": 0}, "max_new_tokens must be at least 1, not 0"),
-        ({"think": -1}, "think must be at least 1, not -1"),
+        ({"max_tokens": 0}, "max_tokens must be a whole number of at least 1, not 0"),
+        ({"turns": 0}, "turns must be a whole number of at least 1, not 0"),
+        ({"max_new_tokens": 0}, "max_new_tokens must be a whole number of at least 1, not 0"),
+        ({"think": -1}, "think must be a whole number of at least 1, not -1"),
         ({"think": 24, "max_tokens": 160}, "tokens, and a thought and a command up to 40: more than max_tokens allows"),
         ({"horizn": 3}, "horizn"),
     ],

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -135,3 +136,42 @@ def test_a_folder_half_written(which: str, name: str, told: str, kept: Path, tmp
     refused(lambda: Players.load(tmp_path / "cut"), told)
     file.unlink()
     refused(lambda: Players.load(tmp_path / "cut"), "holds no" if name == "settings.json" else told)
+
+
+def test_players_of_another_kind(model: LanguageModel) -> None:
+    policy, reflector, wrapped = model.copy(), rrl.Reflector(model.copy()), r"give Reflector\(model\), or None"
+    stage, settings = rrl.Stage(PICKUP, 1), rrl.RLConfig(batch=2)
+    play = partial(rrl.play, PICKUP, split="validation", episodes=1)
+    for learn in (lambda *players: play(*players), lambda *players: rrl.reinforce(*players, stage, settings)):
+        refused(lambda learn=learn: learn(policy, model), f"is no reflector: {wrapped}")
+        refused(lambda learn=learn: learn(policy, "tiny"), f"^'tiny' is no reflector: {wrapped}")
+        refused(lambda learn=learn: learn(reflector, reflector), "is no policy: give a model")
+        refused(lambda learn=learn: learn("tiny", None), "^'tiny' is no policy: give a model")
+    refused(lambda: rrl.Reflector("tiny"), "^'tiny' is no model: give one")  # type: ignore[arg-type]
+    refused(lambda: rrl.Reflector(model.copy(), -3), "max_tokens must be a whole number of at least 1, not -3")
+    refused(lambda: model.copy().with_adapter("policy", 3), "^3 is no setting of a model")  # type: ignore[arg-type]
+
+
+def test_what_is_no_flag_allows_nothing(model: LanguageModel) -> None:
+    """ "no" was taken for True: it let RL play the test split."""
+    policy, stage = model.copy(), rrl.Stage(PICKUP, 1, env_kwargs={"split": "test"})
+    no: Any = "no"
+    refused(lambda: rrl.reinforce(policy, None, stage, allow_test=no), "^allow_test must be True or False, not 'no'")
+    refused(lambda: rrl.collect(stage, settings=FEW, allow_test=no), "^allow_test must be True or False, not 'no'")
+    refused(lambda: rrl.reinforce(policy, None, stage, one_model=no), "must be True or False|holds test tasks")
+    refused(lambda: rrl.play(PICKUP, policy, split="test", greedy=no), "^greedy must be True or False, not 'no'")
+
+
+def test_a_fine_tuning_of_another_kind(model: LanguageModel, examples: list[rrl.Example]) -> None:
+    player, no = model.copy(), "no"
+    options: dict[str, Any] = {"max_tokens": -5}
+    refused(lambda: rrl.fine_tune_reflector(player, examples, **options), "max_tokens must be a whole number")
+    refused(lambda: rrl.fine_tune_reflector("tiny", examples), "^'tiny' is no model")  # type: ignore[arg-type]
+    refused(lambda: rrl.fine_tune_policy(player, examples, reflect=no), "^reflect must be True or False")  # type: ignore[arg-type]
+
+
+def test_a_teacher_or_a_folder_that_is_none(tmp_path: Path) -> None:
+    settings: Any = FEW
+    refused(lambda: rrl.collect(PICKUP, settings), "is no teacher: give a function of a Moment")
+    (tmp_path / "file").write_text("")
+    refused(lambda: rrl.collect(PICKUP, settings=FEW, folder=tmp_path / "file"), "cannot hold a run")

@@ -251,6 +251,6 @@ def test_a_damaged_run_is_not_published(damage: Callable[[Path], None], run: Pat
     broken = tmp_path / "run"
     shutil.copytree(run, broken)
     damage(broken)
-    with pytest.raises(UsageError, match="(policy|reflector) holds no causal language model"):
+    with pytest.raises(UsageError, match=r"(policy|reflector) holds no causal language model"):
         publish(broken, "policy", tmp_path / "player.json")
     assert not (tmp_path / "player.json").exists()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Literal, cast, get_args
 
 from natlang_envs.alfworld.engine.goals import TASK_TYPES
@@ -56,13 +56,13 @@ def generated_split(split: str) -> GeneratedSplit | None:
     raise UsageError(f"only the official games have the split {split!r}: pass source='official'{instead}")
 
 
-def check_task_types(task_types: Sequence[str | int] | None) -> tuple[str, ...]:
+def check_task_types(task_types: object) -> tuple[str, ...]:
     """Return the task types that are asked for by names or by alfworld's numbers, in their order; all for None."""
     if task_types is None:
         return TASK_TYPES
-    if isinstance(task_types, str) or not task_types:
+    if isinstance(task_types, str) or not (isinstance(task_types, Iterable) and task_types):
         raise UsageError(f"task_types must be a list of names such as {TASK_TYPES[0]!r}, not {task_types!r}")
-    asked = {_named(each) for each in task_types}
+    asked = {_named(each) for each in cast("Iterable[str | int]", task_types)}
     return tuple(each for each in TASK_TYPES if each in asked)
 
 

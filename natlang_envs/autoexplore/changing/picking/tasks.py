@@ -147,7 +147,7 @@ def make_tasks(split: Split, dataset: str | None, repository: str | None) -> Cha
             raise UsageError(f"a repository of your own has no split {split!r}: leave split out")
         book = open_book(dataset)
         return ChangeTasks({book.repository: book}, "all", Path(repository).absolute())
-    if dataset is not None and dataset.endswith(".jsonl"):
+    if dataset is not None and str(dataset).endswith(".jsonl"):
         raise UsageError(f"the tasks of {dataset} are of a folder of yours: name it, repository=…")
     wanted = {EMBEDDED: OWN, PUBLIC: PUBLIC, None: OWN if split == "all" else None}
     kind = wanted[dataset if dataset is None else one_of("dataset", dataset, (EMBEDDED, PUBLIC))]
