@@ -117,7 +117,7 @@ def prepare_folder(out: Path, *, resume: bool = False) -> None:
     if resume:
         return
     _refuse_finished(out)
-    if (out / JOURNAL_FILE).exists():
+    if (journal := out / JOURNAL_FILE).exists() and journal.read_bytes().count(b"\n") > 1:  # something was played
         raise UsageError(
             f"{out} holds an unfinished run: add --resume to go on with it (resume=True), or choose another --out"
         )
@@ -171,23 +171,29 @@ class Journal:
             self._go_on(out / JOURNAL_FILE)
 
     def _go_on(self, path: Path) -> None:
-        """Take in what is there, but for a line that was cut short by a kill: more is appended in its place."""
+        """Take in what is there, but for a line that was cut short by a kill: more is appended in its place.
+
+        Where an agent was refused before its first episode, any other may begin.
+        """
         facts = {"protocol_digest": self._protocol.digest, "agent": self._agent, "runs": self._runs}
         head = json.dumps({**facts, "checkpoint": self._checkpoint}).encode() + b"\n"
         with path.open("a+b") as file:
             file.seek(0)
-            whole = 0
+            whole, other = 0, False
             for number, line in enumerate(_bounded_lines(file.readline), 1):
-                if number == 1 and line != head:
+                if number == 1:
+                    other = line != head
+                elif other:
                     raise UsageError(
                         f"{path} is of another protocol, agent, number of runs or weights: choose another --out"
                     )
-                if number > 1:
+                else:
                     try:
                         self._take(line)
                     except (ValueError, TypeError, KeyError, RecursionError) as error:
                         raise UsageError(f"{path}, line {number}: {error}: delete the line") from None
                 whole += len(line)
+            whole = 0 if other else whole
             file.truncate(whole)
             if not whole:
                 file.write(head)

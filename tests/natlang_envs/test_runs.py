@@ -109,6 +109,15 @@ def test_an_unfinished_run_is_neither_overwritten_nor_mixed(tmp_path: Path) -> N
     assert (tmp_path / JOURNAL_FILE).read_bytes() == before
 
 
+@pytest.mark.parametrize("resume", [False, True])
+def test_where_nothing_was_played_another_agent_may_begin(resume: bool, tmp_path: Path) -> None:
+    with pytest.raises(ConnectionError):
+        evaluate(Failing(0), SMALL, out=tmp_path, batch=1, name="a")
+    run, trajectories = evaluate(RandomAgent(), SMALL, out=tmp_path, name="b", resume=resume)
+    assert (run.agent, len(trajectories)) == ("b", len(SMALL.episodes) * SMALL.runs)
+    assert read_run(tmp_path) == (run, trajectories)
+
+
 def test_a_run_does_not_go_on_with_other_weights(tmp_path: Path) -> None:
     old, new = (Provenance(checkpoint=each) for each in ("old", "new"))
     with pytest.raises(ConnectionError):
