@@ -24,7 +24,8 @@ from harness import RESULTS, publish
 
 from natlang_envs.files import write_whole
 from natlang_envs.prompt import policy_prompt
-from reference_agent.collection import Example, gather
+from reference_agent.collection import gather
+from reference_agent.data_set import Example
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.named import model_source
 from reference_agent.models.saycan import SayCanPolicy

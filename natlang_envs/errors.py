@@ -7,8 +7,9 @@ from difflib import get_close_matches
 from functools import cache
 from inspect import Parameter, signature
 from numbers import Integral
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
+T = TypeVar("T")
 _FEW = 8  # names that a message lists
 MADE_WITH = ("max_episode_steps",)  # what `gymnasium.make` takes besides
 
@@ -60,6 +61,15 @@ def check_is(kind: type | tuple[type, ...], given: Any, said: str) -> None:
     """Raise `UsageError` unless a value is of one of some kinds; `said` is what it is not, and what to give instead."""
     if not isinstance(given, kind):
         raise UsageError(f"{given!r:.100} is {said}")
+
+
+def all_are(kind: type[T], given: object, said: str) -> list[T]:
+    """Return one value or several as a list, or raise `UsageError` where one is not of a kind; see `check_is`."""
+    several = isinstance(given, Iterable) and not isinstance(given, str)
+    values: list[Any] = list(cast("Iterable[Any]", given)) if several else [given]
+    for each in values:
+        check_is(kind, each, said)
+    return values
 
 
 def check_count(name: str, given: Any, least: int = 1) -> int:

@@ -3,6 +3,7 @@
 An hour's reading follows Algorithm 1, whose line numbers stand in the code:
 
 collection   lines 2 to 20, the data set D from a teacher
+data_set     its examples, and their file
 sft          lines 21 and 22, supervised fine-tuning of both players
 players      lines 28 and 29, both players at a decision
 rollout      lines 24 to 33, trajectories of the two players
@@ -34,8 +35,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from reference_agent.collection import Example, collect
+    from reference_agent.collection import collect
     from reference_agent.curriculum import Stage
+    from reference_agent.data_set import Example
     from reference_agent.models.language_model import LanguageModel
     from reference_agent.models.saycan import WritingPolicy
     from reference_agent.players import Reflector
@@ -49,8 +51,9 @@ if TYPE_CHECKING:
     from reference_agent.tiny.own import tiny_for
 
 _NAMES = {
-    "collection": "Example collect",
+    "collection": "collect",
     "curriculum": "Stage",
+    "data_set": "Example",
     "models.language_model": "LanguageModel",
     "models.saycan": "WritingPolicy",
     "players": "Reflector",

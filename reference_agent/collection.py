@@ -10,20 +10,21 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from natlang_envs.env import NatLangEnv
-from natlang_envs.errors import UsageError, check_count, reason
+from natlang_envs.errors import UsageError, check_count
 from natlang_envs.files import write_whole
 from natlang_envs.prompt import History, PathStep, state_prompt
 from reference_agent.curriculum import Environment, Stage, for_learning
+from reference_agent.data_set import EXAMPLES, Example, read_examples, write_examples
 from reference_agent.models.tokenizer import PromptReader
 from reference_agent.players import Speaker, fitting_state
 from reference_agent.run.config import CollectConfig, Config, TeacherConfig
@@ -34,7 +35,7 @@ from reference_agent.teachers.base import Moment, Teacher, ask, plan
 from reference_agent.teachers.chat import ChatModel, ChatTeacher, chat_options, load_prompts
 from reference_agent.teachers.choose import CHAT, make_teacher
 
-EXAMPLES, CARD = "examples.jsonl", "card.json"
+CARD = "card.json"
 _log = logging.getLogger(__name__)
 _SPOKEN = 48  # tokens reserved for a reflection, as many as `Reflector` writes by default
 _TRIES = 10  # tasks played, at most, for each trajectory that is wanted
@@ -42,33 +43,6 @@ _REPEATS = 10_000  # draws of known tasks in a row after which a split is taken 
 
 Report = Callable[[str, int, int, float], None]  # stage, step, steps, value
 Fit = Callable[[str, Sequence[PathStep], str, Sequence[str]], str]  # p(s) of task, path, observation and commands
-
-
-@dataclass(frozen=True)
-class Example:
-    """One example (s, R, A(s), a) of the data set D, and its origin.
-
-    Attributes:
-        trajectory: Number of the trajectory.
-        task_id: Task of the trajectory.
-        negative: Whether the last step in the path is a deliberate mistake.
-        restart: Whether p(s) hides the path that led to the state.
-        state: p(s).
-        reflection: R.
-        commands: A(s), in the environment's order.
-        action: a.
-        shown: Whether the policy learns from it too.
-    """
-
-    trajectory: int
-    task_id: str
-    negative: bool
-    restart: bool
-    state: str
-    reflection: str
-    commands: tuple[str, ...]
-    action: str
-    shown: bool = True
 
 
 class Collection(NamedTuple):
@@ -374,38 +348,7 @@ def _go_wrong(env: NatLangEnv, action: str, idles: bool) -> _Astray | None:
     return None if len(now) < len(before) else _Astray(observation, info, idles or len(now) > len(before))
 
 
-def as_examples(examples: object) -> list[Example]:
-    """Return a data set as a list. Raises `UsageError` if it holds something else."""
-    given: list[object] = list(examples) if isinstance(examples, Iterable) else [examples]
-    for each in given:
-        if not isinstance(each, Example):
-            raise UsageError(f"{each!r:.100} is no example: give what collect returns")
-    return cast("list[Example]", given)
-
-
 def write_collection(folder: Path, collection: Collection) -> None:
     """Write the card, then the examples: a folder that holds examples is whole."""
     write_whole(folder / CARD, (json.dumps(asdict(collection.card), indent=2) + "\n").encode())
     write_examples(folder / EXAMPLES, collection.examples)
-
-
-def write_examples(path: Path, examples: Sequence[Example]) -> None:
-    """Write one JSON object a line."""
-    write_whole(path, "".join(json.dumps(as_row(each)) + "\n" for each in examples).encode())
-
-
-def as_row(example: Example) -> dict[str, Any]:
-    """Return an example as it is written; `shown` only where it is false, as the data of a run does not say it."""
-    return {name: value for name, value in asdict(example).items() if name != "shown" or not value}
-
-
-def read_examples(path: Path) -> list[Example]:
-    """Read what `write_examples` wrote. Raises `UsageError` if it is missing or damaged."""
-    try:
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
-        examples = [Example(**{**row, "commands": tuple(row["commands"])}) for row in rows]
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise UsageError(f"{path} holds no reflection data ({reason(error)}): delete it to collect again") from None
-    if not examples:
-        raise UsageError(f"{path} holds no reflection data (it is empty): delete it to collect again")
-    return examples

@@ -6,17 +6,17 @@ take easy data first (AutoExplore's depth 1, depth 2, all), or short plans first
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from inspect import signature
-from typing import Any, cast
+from typing import Any
 
 import gymnasium
 import numpy as np
 
 from natlang_envs.env import NatLangEnv
 from natlang_envs.episodes import EpisodesVectorEnv
-from natlang_envs.errors import UsageError, check_flag
+from natlang_envs.errors import UsageError, all_are, check_flag
 from natlang_envs.making import make_env
 from reference_agent.run.bounds import at_least, check_bounds, fraction
 
@@ -100,11 +100,7 @@ class Stage:
 
 def as_stages(stages: object) -> list[Stage]:
     """Return a stage, or several, as a list. Raises `UsageError` if one is something else, such as an id."""
-    given: list[object] = list(stages) if isinstance(stages, Iterable) and not isinstance(stages, str) else [stages]
-    for each in given:
-        if not isinstance(each, Stage):
-            raise UsageError(f"{each!r:.100} is no stage: give Stage(env, iterations)")
-    return cast("list[Stage]", given)
+    return all_are(Stage, stages, "no stage: give Stage(env, iterations)")
 
 
 def for_learning(stage: Stage, allow_test: bool) -> Stage:

@@ -22,7 +22,7 @@ from torch import Tensor
 from natlang_envs.errors import UsageError, check_count, check_flag, check_is
 from reference_agent import processes
 from reference_agent.checkpoint import Checkpoints, Steps, dropout_seed, random_state
-from reference_agent.collection import Example, as_examples
+from reference_agent.data_set import Example, as_examples
 from reference_agent.models.language_model import LanguageModel, NotFinite, check_finite
 from reference_agent.models.saycan import SayCanPolicy, head_of
 from reference_agent.players import Answers, Reflector, answer, take_role

@@ -173,7 +173,7 @@ def test_a_run_begins_where_the_first_start_was_killed_at_once(tmp_path: Path) -
 def test_damaged_examples_that_are_deleted_are_collected_again(
     cases: tuple[Path, dict[str, Case]], tmp_path: Path
 ) -> None:
-    from reference_agent.collection import read_examples
+    from reference_agent.data_set import read_examples
     from reference_agent.run.config_file import load_config
     from reference_agent.run.pipeline import collected
 

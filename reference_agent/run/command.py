@@ -310,7 +310,8 @@ def publish(
 @app.command()
 def show(run: Annotated[Path, typer.Argument(help="A run's folder.")], examples: int = 4) -> None:
     """Print a run's settings and some of what the teacher said, mistakes included."""
-    from reference_agent.collection import CARD, EXAMPLES, read_examples
+    from reference_agent.collection import CARD
+    from reference_agent.data_set import EXAMPLES, read_examples
     from reference_agent.run.config_file import dump_config
     from reference_agent.run.data_card import describe, read_card
     from reference_agent.run.stages import read_config

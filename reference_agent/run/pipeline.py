@@ -28,8 +28,9 @@ import torch
 from natlang_envs.errors import UsageError
 from natlang_envs.files import make_folder, only_process, write_whole
 from reference_agent import collection, processes
-from reference_agent.collection import Example, Report, with_shown
+from reference_agent.collection import Report, with_shown
 from reference_agent.curriculum import for_learning, for_validation
+from reference_agent.data_set import EXAMPLES, Example, read_examples
 from reference_agent.models.adapters import check_adapter
 from reference_agent.models.backbone import finished, memory_advice
 from reference_agent.models.language_model import LanguageModel
@@ -75,7 +76,7 @@ def train(config: Config, out: Path, report: Report, shared: Path | None = None)
             held.enter_context(only_process(out))
         with processes.first_before_others():
             claim(config, out)
-            examples = collection.read_examples(collected(config, out, report, shared))  # lines 2 to 20
+            examples = read_examples(collected(config, out, report, shared))  # lines 2 to 20
             report("collect", config.collect.trajectories, config.collect.trajectories, float(len(examples)))
             load_or_make_base(config, out, report, shared)
         given = (config, out, examples, report)
@@ -125,10 +126,10 @@ def collected(config: Config, out: Path, report: Report, shared: Path | None = N
         collection.write_collection(folder, collection.gather(config, answers, report, fit))
 
     made = link_stage(config, "data", out, shared, make)
-    if not (made / collection.EXAMPLES).exists():  # deleted by the user, as is said of damaged ones: collected again
+    if not (made / EXAMPLES).exists():  # deleted by the user, as is said of damaged ones: collected again
         shutil.rmtree(made.resolve())
         made = link_stage(config, "data", out, shared, make)
-    return made / collection.EXAMPLES
+    return made / EXAMPLES
 
 
 def load_or_make_base(config: Config, out: Path, report: Report, shared: Path | None) -> str | Path:

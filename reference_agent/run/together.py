@@ -16,8 +16,8 @@ from natlang_envs.evaluation.agents import AgentInput, Decision, name_of
 from natlang_envs.evaluation.runs import Run, provenance
 from natlang_envs.files import whole_folder, write_whole
 from reference_agent import collection, rlft, rollout, sft
-from reference_agent.collection import Example
 from reference_agent.curriculum import Environment, Stage, as_stages
+from reference_agent.data_set import Example, as_examples
 from reference_agent.models.backbone import disk_errors
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.saycan import with_head
@@ -187,7 +187,7 @@ class Players:
         `say` is called with a line now and then: a loss, or how often the policy chooses as the teacher, beside chance.
         Errors are those of `fine_tune_reflector`.
         """
-        examples = collection.as_examples(examples)
+        examples = as_examples(examples)
         reflect, told, chooses = self.reflector is not None, Told(say), self.config.head != "text"
 
         def glance(now: bool = False) -> None:

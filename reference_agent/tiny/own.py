@@ -9,8 +9,9 @@ from itertools import islice
 
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import History, enumerate_actions, policy_prompt
-from reference_agent.collection import Example, collect
+from reference_agent.collection import collect
 from reference_agent.curriculum import Environment, Stage, for_learning
+from reference_agent.data_set import Example
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.run.config import CollectConfig, ModelConfig, WarmupConfig
 from reference_agent.run.telling import Say, Told, say

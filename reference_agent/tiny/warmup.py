@@ -19,7 +19,8 @@ from torch import Tensor
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import enumerate_actions, policy_prompt
 from reference_agent.checkpoint import Checkpoints, Lessons, random_state
-from reference_agent.collection import Example, Report
+from reference_agent.collection import Report
+from reference_agent.data_set import Example
 from reference_agent.models.language_model import LanguageModel, NotFinite, check_finite
 from reference_agent.models.tokenizer import text_prompt
 from reference_agent.run.config import WarmupConfig

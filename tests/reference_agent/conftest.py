@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from natlang_envs.prompt import enumerate_actions, policy_prompt
-from reference_agent.collection import Example, gather
+from reference_agent.collection import gather
 from reference_agent.curriculum import Stage
+from reference_agent.data_set import Example
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.run.config import Config
 from reference_agent.run.config_file import load_config

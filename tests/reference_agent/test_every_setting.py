@@ -16,8 +16,9 @@ import torch
 
 from natlang_envs.errors import UsageError
 from reference_agent import Moment, WritingPolicy, collect, fine_tune_policy, fine_tune_reflector, load_model, reinforce
-from reference_agent.collection import Example, gather
+from reference_agent.collection import gather
 from reference_agent.curriculum import Stage
+from reference_agent.data_set import Example
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.saycan import head_of, with_head
 from reference_agent.run.config import (

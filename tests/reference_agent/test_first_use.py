@@ -26,7 +26,7 @@ from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput
 from natlang_envs.tasks import TaskList
 from reference_agent import CollectConfig, Players, PolicySFTConfig, RLConfig, SFTConfig, Stage, collect
-from reference_agent.collection import Example
+from reference_agent.data_set import Example
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.players import Reflector
 from reference_agent.run.inputs import described
@@ -277,7 +277,7 @@ def test_a_split_without_tasks_is_named() -> None:
 
 MANY_WORDS = """
 from itertools import product
-from reference_agent.collection import Example
+from reference_agent.data_set import Example
 from reference_agent.tiny.own import telling_words
 pairs = [(a + b, b + a) for a in "bcdfghjklmnpqrstvw" for b in map("".join, product("aeiou", repeat=2))]
 texts = [" ".join(each) for each in zip(*pairs)]

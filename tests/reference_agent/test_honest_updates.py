@@ -21,7 +21,7 @@ from reference_agent import RLConfig, SFTConfig, Stage, fine_tune_reflector, pla
 from reference_agent.algorithms import methods
 from reference_agent.algorithms.methods import compared, grpo, leave_one_out, rloo
 from reference_agent.algorithms.policy_gradient import Learner, Update, centred, choices, differ, scaled
-from reference_agent.collection import Example
+from reference_agent.data_set import Example
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.saycan import SayCanPolicy, WritingPolicy
 from reference_agent.players import decide

@@ -22,8 +22,8 @@ from reference_agent.algorithms.policy_gradient import (
     shared,
     with_reference,
 )
-from reference_agent.collection import Example
 from reference_agent.curriculum import Stage, improves_no_more
+from reference_agent.data_set import Example
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.players import Reflector, decide
 from reference_agent.rlft import reinforce

@@ -25,7 +25,7 @@ from reference_agent import (
     load_model,
 )
 from reference_agent import play as play_games
-from reference_agent.collection import Example
+from reference_agent.data_set import Example
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.players import Reflector, decide, fitting_state
 from reference_agent.run.config import CollectConfig, ModelConfig

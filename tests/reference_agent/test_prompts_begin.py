@@ -16,7 +16,7 @@ from natlang_envs.files import cache_folder
 from natlang_envs.prompt import PathStep, reflection_prompt
 from reference_agent.baselines.agents import zero_shot_agent
 from reference_agent.baselines.likelihood import LikelihoodAgent
-from reference_agent.collection import Example
+from reference_agent.data_set import Example
 from reference_agent.models.backbone import load_tokenizer
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.saycan import SayCanPolicy, WritingPolicy

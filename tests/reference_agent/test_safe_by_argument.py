@@ -20,8 +20,8 @@ from natlang_envs.alfworld.env import ALFWorldEnv
 from natlang_envs.dangerous_taxi.env import DangerousTaxiEnv
 from natlang_envs.errors import UsageError
 from reference_agent import CollectConfig, PolicySFTConfig, RLConfig, SFTConfig, Stage, collect, play, reinforce
-from reference_agent.collection import Example
 from reference_agent.curriculum import for_learning, split_of
+from reference_agent.data_set import Example
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.players import Reflector
 from reference_agent.run.pipeline import collected, train

@@ -18,7 +18,7 @@ from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import evaluate, load_agent
 from reference_agent.algorithms.methods import reinforce as update
 from reference_agent.algorithms.policy_gradient import Learner
-from reference_agent.collection import Example
+from reference_agent.data_set import Example
 from reference_agent.models import saycan
 from reference_agent.models.language_model import Completion, LanguageModel
 from reference_agent.models.saycan import SayCanPolicy, with_head

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import natlang_envs
 from natlang_envs.errors import UsageError
 from natlang_envs.repository.words import stem
-from reference_agent.collection import Example, read_examples, write_examples
+from reference_agent.data_set import Example, read_examples, write_examples
 from reference_agent.families import phrases
 from reference_agent.run.config import TeacherConfig
 from reference_agent.teachers.base import Moment, agrees

@@ -22,7 +22,8 @@ from natlang_envs.alfworld.expert import Expert
 from natlang_envs.alfworld.observation_memory import Memory, type_of
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import PathStep, enumerate_actions, policy_prompt, state_prompt
-from reference_agent.collection import as_row, gather, write_collection
+from reference_agent.collection import gather, write_collection
+from reference_agent.data_set import as_row
 from reference_agent.run.config import Config, TeacherConfig
 from reference_agent.run.config_file import load_config, parse_config
 from reference_agent.run.data_card import read_card

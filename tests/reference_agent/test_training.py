@@ -27,7 +27,7 @@ from reference_agent.__main__ import main
 from reference_agent.algorithms.methods import reinforce as update
 from reference_agent.algorithms.policy_gradient import Learner, advantages, rewards_to_go
 from reference_agent.checkpoint import newest
-from reference_agent.collection import Example
+from reference_agent.data_set import Example
 from reference_agent.families.alfworld import warmup as alfworld_warmup
 from reference_agent.families.dangerous_taxi import warmup as taxi_warmup
 from reference_agent.models.language_model import LanguageModel

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from transformers import GPT2Config, GPT2LMHeadModel, MistralConfig, MistralForCausalLM
 
 import reference_agent.models.language_model as module
-from reference_agent.collection import Example
+from reference_agent.data_set import Example
 from reference_agent.models import generation
 from reference_agent.models.generation import Ngrams, like_length, window, write, write_speculatively
 from reference_agent.models.language_model import LanguageModel

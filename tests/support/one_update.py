@@ -13,7 +13,7 @@ import torch
 from reference_agent import processes
 from reference_agent.algorithms.methods import reinforce
 from reference_agent.algorithms.policy_gradient import Learner
-from reference_agent.collection import Example
+from reference_agent.data_set import Example
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.players import decide
 from reference_agent.rollout import Episode

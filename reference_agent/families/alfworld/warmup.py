@@ -18,7 +18,7 @@ from natlang_envs.alfworld.engine.grammar import TASK_PREFIX, listing
 from natlang_envs.alfworld.games.floor_plans import floor_plans, room, room_numbers
 from natlang_envs.alfworld.observation_memory import Memory, type_of
 from natlang_envs.prompt import reflection_prompt
-from reference_agent.collection import Example
+from reference_agent.data_set import Example
 from reference_agent.families import phrases
 from reference_agent.families.alfworld.teacher import FAMILY, NONE
 from reference_agent.models.language_model import LanguageModel

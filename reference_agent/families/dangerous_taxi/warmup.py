@@ -17,7 +17,7 @@ from natlang_envs.dangerous_taxi.city import CLASSIC, Cell, City
 from natlang_envs.dangerous_taxi.tasks import parse_task_id
 from natlang_envs.dangerous_taxi.words import COMMANDS, describe_walls
 from natlang_envs.prompt import reflection_prompt
-from reference_agent.collection import Example
+from reference_agent.data_set import Example
 from reference_agent.families.dangerous_taxi.teacher import TaxiTeacher, comparison, look_ahead, next_border
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.run.config import CollectConfig, Config, TeacherConfig, WarmupConfig
