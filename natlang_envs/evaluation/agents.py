@@ -96,7 +96,7 @@ def decide(agent: Agent, inputs: Sequence[AgentInput]) -> list[Decision]:
 
 def check_agent(agent: object) -> None:
     """Raise `UsageError` unless it can decide."""
-    if not (callable(agent) or isinstance(agent, BatchAgent)):
+    if isinstance(agent, type) or not (callable(agent) or isinstance(agent, BatchAgent)):
         remedy = "give a function of one AgentInput, an object with a method act(inputs), or load_agent(name)"
         raise UsageError(f"{agent!r:.100} is no agent: {remedy}")
 

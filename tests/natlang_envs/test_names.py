@@ -12,6 +12,7 @@ from gymnasium.envs.registration import load_env_creator
 from natlang_envs import ENVIRONMENTS, UsageError, record, unwrap
 from natlang_envs.errors import one_of
 from natlang_envs.evaluation import evaluate, load_agent, load_protocol
+from natlang_envs.evaluation.agents import RandomAgent
 from natlang_envs.learners.wrappers import ScaleReward
 from natlang_envs.making import make_env
 from natlang_envs.two_player import aec_env, parallel_env
@@ -112,6 +113,7 @@ EVALUATED = [
     ({"resume": "no"}, "resume must be True or False, not 'no'"),
     ({"workers": 2}, r"2 is no crew: give workers=Workers\(count\)"),
     ({"agent": "random"}, r"'random' is no agent: give .* or load_agent\(name\)"),
+    ({"agent": RandomAgent}, "<class '.*RandomAgent'> is no agent"),
     ({"protocol": 3}, "3 is no protocol: give a name"),
 ]
 
