@@ -118,7 +118,10 @@ def files_of_others(here: Path) -> str:
 
 @pytest.mark.parametrize(
     "change",
-    [changed_weights, another_player, another_reflector, the_policy_before_rl, a_link_to_a_player, files_of_others],
+    [
+        *(changed_weights, another_reflector, a_link_to_a_player, files_of_others),
+        *(pytest.param(each, marks=pytest.mark.slow) for each in (another_player, the_policy_before_rl)),
+    ],
     ids=lambda change: change.__name__,
 )
 def test_a_player_that_was_changed_after_its_entry_is_refused(
@@ -141,6 +144,7 @@ def test_a_player_is_ranked_as_it_was_published_and_not_as_it_was_trained(here: 
     assert ranks(here / "submissions") == {"agent": 1}
 
 
+@pytest.mark.slow
 def test_a_recording_of_ones_own_under_the_checkpoint_of_another_is_not_ranked(here: Path) -> None:
     victim = f"reflect-rl:{here}/players/one.json"
     entry = entry_of(planner("I am that model."), here, spec=victim, deterministic=True)
@@ -161,7 +165,6 @@ def test_draws_that_were_chosen_are_not_ranked_under_the_boards_loader(here: Pat
     assert ranks(here / "submissions") == {"agent": None}
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 def test_files_that_no_digest_stands_for_say_nothing_of_chances(here: Path, trained: Trained) -> None:
     entry, agent = submitted(trained, here, "reflect-rl-sample")

@@ -104,7 +104,7 @@ def test_bad_workers_are_refused(tmp_path: Path) -> None:
         return "go"
 
     for workers, said in (
-        (Workers(0), "workers must be at least 1"),
+        (Workers(0), "workers must be a whole number of at least 1"),
         (Workers(1, address="auto"), "an address is for the backend ray"),
         (Workers(1, "threads"), "processes, ray"),  # type: ignore[arg-type]
         (Workers(1), "cannot be pickled"),

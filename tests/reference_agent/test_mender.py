@@ -148,6 +148,7 @@ def published(trained: list[Result], tmp_path: Path) -> Path:
     return player
 
 
+@pytest.mark.slow
 def test_a_published_mender_plays_as_its_weights_and_passes_an_audit_without_environments(
     trained: list[Result], published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -223,6 +223,7 @@ def test_a_tasks_table_holds_one_way_back_and_the_rules_are_kept(
     assert max(Counter(row["operator"] for row in tasks).values()) <= 1  # 15% of three
 
 
+@pytest.mark.slow
 def test_a_killed_making_goes_on_and_makes_the_same_bytes(shop: Subject, journal: Path, tmp_path: Path) -> None:
     whole = journal.read_bytes()
     copy = tmp_path / "tasks.jsonl"

@@ -109,6 +109,7 @@ def test_the_solution_of_a_question_is_rewarded_and_an_empty_or_wrong_answer_is_
         assert trial.reward() == "1\n"
 
 
+@pytest.mark.slow
 @needs_isolation
 def test_the_solution_of_a_change_is_rewarded_and_no_change_a_wrong_one_and_changed_tests_are_not(
     tmp_path: Path,
