@@ -60,6 +60,8 @@ SMOLLM2 = f"{PICKUP}/v1/smollm2"
 SMOLLM2_CITIES = "cities/v1/smollm2-deliveries-sft-only-published-seed1"
 SMOLLM2_PICKUPS, SMOLLM2_DELIVERIES = f"{PICKUP}-{SMOLLM2_CITIES}", f"{DROPOFF}-{SMOLLM2_CITIES}"
 SMOLLM2_CPU = f"{PICKUP}-cities/v1/smollm2-cities-sft-only-published-seed0"
+DEPTH1 = "autoexplore-depth1/v1"
+SMOLLM2_DEPTH1 = f"{DEPTH1}/smollm2-sft-only-published-seed0"
 SMOLLM2_TOMATO = f"{TOMATO}/smollm2-tomato-sft-only-published-seed0"
 ALFWORLD = "alfworld-generated/v1/reflect-rl-tiny-sft-only"
 SEARCH, SEARCH_HARD = "autoexplore-search/v1", "autoexplore-search-hard/v1"
@@ -170,6 +172,11 @@ FIGURES = {
         f" **{seeds(f'{SMOLLM2}-reflect-rl-published')}** |",
         f"RL lifts a policy of one imitation step from {seeds(f'{SMOLLM2}-one-step-published')} to"
         f" {seeds(f'{SMOLLM2}-reflect-rl-published')} of drawn pickups, three seeds.",
+        f"| a random legal command, unlearned | {whole(f'{DEPTH1}/random-legal')} |",
+        f"| BM25, which reads every file beforehand, unlearned | {whole(f'{DEPTH1}/bm25')} |",
+        f"of 2,886 weights, imitation, 3 seeds | {seeds(f'{DEPTH1}/walker-imitation')} |",
+        f"| **SmolLM2, SFT only, any depth, drawn, as published** | **{whole(SMOLLM2_DEPTH1)}** |",
+        f"imitation wins {rate(SMOLLM2_DEPTH1)}.",
     ],
     "benchmarks/results/README.md": [
         f"wins {mean(f'{SMOLLM2}-sft-only-published')} of the taxi's test pickups",
