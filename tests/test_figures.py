@@ -172,7 +172,7 @@ FIGURES = {
         f" **{seeds(f'{SMOLLM2}-reflect-rl-published')}** |",
         f"RL lifts a policy of one imitation step from {seeds(f'{SMOLLM2}-one-step-published')} to"
         f" {seeds(f'{SMOLLM2}-reflect-rl-published')} of drawn pickups, three seeds.",
-        f"| a random legal command, unlearned | {whole(f'{DEPTH1}/random-legal')} |",
+        f"| `random-legal`, unlearned | {whole(f'{DEPTH1}/random-legal')} |",
         f"| BM25, which reads every file beforehand, unlearned | {whole(f'{DEPTH1}/bm25')} |",
         f"of 2,886 weights, imitation, 3 seeds | {seeds(f'{DEPTH1}/walker-imitation')} |",
         f"| **SmolLM2, SFT only, any depth, drawn, as published** | **{whole(SMOLLM2_DEPTH1)}** |",
