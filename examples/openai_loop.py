@@ -1,4 +1,4 @@
-"""A chat model behind any OpenAI-compatible endpoint plays a game: python examples/openai_loop.py URL MODEL"""
+"""A chat model behind any OpenAI-compatible endpoint plays a game: python examples/openai_loop.py URL MODEL [ID]"""
 
 from __future__ import annotations
 
@@ -30,4 +30,6 @@ def main(url: str, model: str, env_id: str = HOUSE, seed: int = 0) -> bool:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) not in (3, 4) or sys.argv[1].startswith("-"):
+        sys.exit(__doc__)
     print("won" if main(*sys.argv[1:]) else "lost")

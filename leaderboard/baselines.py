@@ -14,11 +14,12 @@ from pathlib import Path
 from leaderboard.pack import pack
 from leaderboard.standings.badges import BADGES_FILE, note_badge
 from leaderboard.verify import sha256
-from natlang_envs.errors import UsageError
+from natlang_envs.errors import UsageError, one_of
 from natlang_envs.evaluation.agents import Agent, baseline_names, is_sampling, load_agent
 from natlang_envs.evaluation.protocols import load_protocol, protocol_names
 from natlang_envs.evaluation.runner import evaluate
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE, provenance
+from natlang_envs.files import whole_folder
 
 DESCRIPTIONS = {
     "random": "Draws one of the listed commands, uniformly.",
@@ -55,6 +56,8 @@ def make_baselines(submissions: Path, only: Collection[str] = ()) -> list[Path]:
     Returns:
         The entries' folders.
     """
+    for each in only:
+        one_of("protocol", each, protocol_names())
     entries: list[Path] = []
     with tempfile.TemporaryDirectory() as temporary:
         for protocol, name in baselines():
@@ -63,8 +66,11 @@ def make_baselines(submissions: Path, only: Collection[str] = ()) -> list[Path]:
             run = Path(temporary) / protocol / name
             agent = load_agent(name)
             evaluate(agent, protocol, name=name, out=run, source=provenance("built-in", name))
-            shutil.rmtree(submissions / protocol / name, ignore_errors=True)
-            entries.append(pack_baseline(run, name, agent, submissions))
+            # Packed elsewhere first, so that one that fails leaves the entry that is there.
+            made = pack_baseline(run, name, agent, Path(temporary) / "packed")
+            entries.append(submissions / protocol / name)
+            with whole_folder(entries[-1], replace=True) as unfinished:
+                shutil.copytree(made, unfinished, dirs_exist_ok=True)
     note_rerun(submissions, entries)
     return entries
 

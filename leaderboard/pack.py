@@ -23,6 +23,7 @@ from leaderboard.schema import (
 from leaderboard.verify import MAX_TRAJECTORIES_BYTES, Recording, check, sha256
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.live import find_round
+from natlang_envs.evaluation.protocols import protocol_names, split_shortened
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE, read_run_facts
 from natlang_envs.files import whole_folder, write_whole
 
@@ -83,6 +84,8 @@ def pack(
         raise UsageError(f"{run_folder} was made by an older version: evaluate the agent again")
     if deterministic and run.sampling:
         raise UsageError(f"{run_folder}: its agent drew its commands: leave --deterministic out")
+    if not find_round(run.protocol) and (whole := split_shortened(run.protocol)[0]) not in protocol_names():
+        raise UsageError(f"{run_folder} was played on {whole}, a protocol of your own, which has no board")
     is_reference = reference or run.privileged
     try:
         protocol = protocol_of(run.protocol, out.parent)

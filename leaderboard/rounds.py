@@ -176,7 +176,7 @@ def commit(
 
     Raises:
         UsageError: The board has no rounds, the round has begun, the name is committed already or with another agent,
-            or the agent's code is not in its files.
+            or the agent's code is not in its files, or there are none.
     """
     played = checked_round(board, month)
     with tempfile.TemporaryDirectory(prefix="commit-") as folder:
@@ -185,6 +185,10 @@ def commit(
             raise UsageError(
                 f"the agent {shown.kind} is code of the package {shown.foreign}, which no digest covers: "
                 "write --agent module:function, and name the folder of the module by --files"
+            )
+        if not any(shown.files.iterdir()):
+            raise UsageError(
+                one_line(f"{agent} has no files here that a digest covers: name what plays, or its folder by --files")
             )
         spec, digest = agent_of(shown)
     facts = {"protocol": played.name, "name": name, "agent": spec, "files": digest, "decoding": decoding}

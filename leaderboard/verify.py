@@ -25,7 +25,7 @@ from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.causes import no_causes
 from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.evaluation.runner import plan_lengths
-from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
+from natlang_envs.evaluation.runs import RUN_FILE, TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import Score, score
 from natlang_envs.trajectory import (
     AsRecorded,
@@ -127,6 +127,10 @@ def opened(folder: Path) -> Submission:
     """
     if folder.is_symlink() or not folder.is_dir():
         raise UsageError(f"is no folder: name the folder of an entry, which holds {SUBMISSION_FILE}")
+    if not (folder / SUBMISSION_FILE).exists():
+        if (folder / RUN_FILE).exists():
+            raise UsageError("is a run and no entry: pack it first, with natlang-leaderboard pack RUN --name NAME")
+        raise UsageError(f"holds no {SUBMISSION_FILE}: name the folder of one entry")
     extra = sorted({path.name for path in folder.iterdir()} - {SUBMISSION_FILE, TRAJECTORIES_FILE})
     if extra:
         raise UsageError(f"{extra[0]} is no part of an entry: delete it")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
+from numbers import Real
 from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import gymnasium
@@ -27,6 +28,13 @@ from natlang_envs.tasks import Tasks
 from natlang_envs.why import LONGEST, Feedback, Why, check_explaining, why_of
 
 MAX_COMMAND_LENGTH = 4_096
+
+
+_TEXTS = {str}
+
+
+def _wrong(env: object, hook: str, given: object, wanted: str) -> UsageError:
+    return UsageError(f"{type(env).__name__}.{hook} gave {given!r:.100}: give {wanted}")
 
 
 class Outcome(NamedTuple):
@@ -131,6 +139,7 @@ class NatLangEnv(gymnasium.Env[str, str]):
         self._observation = ""
         self._feedback = ""
         self._why: Why | None = None
+        self.__checked: tuple[str, ...] | None = None
         self._limits: tuple[TimeLimit[Any, Any], ...] = ()
 
     # What a subclass writes. One object plays one episode at a time, and the default vector form plays N episodes with
@@ -262,6 +271,8 @@ class NatLangEnv(gymnasium.Env[str, str]):
         self._success = False
         self._feedback, self._why = "", None
         self._observation = self._begin(task_id)
+        if type(self._observation) is not str:
+            raise _wrong(self, "_begin", self._observation, "a str")
         return self._observation, self._info()
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
@@ -290,10 +301,19 @@ class NatLangEnv(gymnasium.Env[str, str]):
         outcome = self._act(command)
         if self.explains:
             outcome = self._with_why(command, outcome)
-        self._feedback, reward, terminated, self._success = outcome
+        try:
+            self._feedback, reward, terminated, self._success = outcome
+        except (TypeError, ValueError):
+            raise _wrong(self, "_act", outcome, "Outcome(feedback, reward, terminated, success)") from None
+        if type(reward) is not float and not isinstance(reward, Real):
+            raise _wrong(self, "_act", reward, "a number as the reward")
+        if type(self._feedback) is not str:
+            raise _wrong(self, "_act", self._feedback, "a str as the feedback")
         truncated = not terminated and self._steps >= self.horizon
         self._ended = terminated or truncated
         self._observation = observation = self._observe(outcome)
+        if type(observation) is not str:
+            raise _wrong(self, "_observe", observation, "a str")
         return observation, reward, terminated, truncated, self._info()
 
     def _with_why(self, command: str, outcome: Outcome) -> Outcome:
@@ -363,10 +383,16 @@ class NatLangEnv(gymnasium.Env[str, str]):
 
     def _listed(self) -> tuple[str, ...]:
         """Return the admissible commands, of which a hook may give a list, and never more than were promised."""
-        commands = tuple(self._admissible_commands())
+        given: object = self._admissible_commands()
+        if self.__checked is not None and given is self.__checked:  # for speed
+            return self.__checked
+        if not isinstance(given, tuple | list) or not {*map(type, cast("Sequence[object]", given))} <= _TEXTS:
+            raise _wrong(self, "_admissible_commands", cast("object", given), "a tuple of str")
+        commands: tuple[str, ...] = tuple(cast("Sequence[str]", given))
         if len(commands) > self.max_commands:
             told = f"lists {len(commands)} commands, and its max_commands is {self.max_commands}"
             raise UsageError(f"{type(self).__name__} {told}: make it with as many as there may be")
+        self.__checked = commands
         return commands
 
     def _info(self) -> dict[str, Any]:

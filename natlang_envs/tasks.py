@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
 from typing import Literal, NamedTuple, Protocol
 
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, all_are, check_flag, one_of
 from natlang_envs.task_random import TaskRandom as TaskRandom  # its public name since the first version
 
 Split = Literal["train", "validation", "test", "all"]
@@ -54,6 +54,7 @@ def check_learning_split(split: str | None, allow_test: bool) -> None:
         split: The split to learn from; None where the environment is made without one.
         allow_test: The second time of asking.
     """
+    check_flag("allow_test", allow_test)
     if split not in LEARNING_SPLITS and not allow_test:
         names = " or ".join(map(repr, LEARNING_SPLITS))
         raise UsageError(f"split={split!r} may hold test tasks: learn from {names}, or pass allow_test=True as well")
@@ -89,7 +90,7 @@ class TaskList:
         group: Returns a task's group. Tasks of one group are always in one split; by default each task is a group.
 
     Raises:
-        UsageError: There is no such split.
+        UsageError: There is no such split, an id is no str, or one is there twice.
     """
 
     def __init__(
@@ -102,7 +103,11 @@ class TaskList:
     ) -> None:
         check_split(split)
         self.split: str = split
-        self.pool = tuple(each for each in ids if split in ("all", split_of(family, group(each), shares)))
+        every = all_are(str, ids, "no task id: give a str")
+        if len(frozenset(every)) < len(every):
+            twice = next(each for number, each in enumerate(every) if each in every[:number])
+            raise UsageError(f"the task {twice!r} is listed twice: give every id once")
+        self.pool = tuple(each for each in every if split in ("all", split_of(family, group(each), shares)))
         self._known = frozenset(self.pool)
 
     def draw(self, uniform: Callable[[], float]) -> str:

@@ -21,7 +21,7 @@ from pettingzoo.utils.conversions import (  # pyright: ignore[reportMissingTypeS
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper  # pyright: ignore[reportMissingTypeStubs]
 
 from natlang_envs.env import unwrap
-from natlang_envs.errors import MADE_WITH, UsageError, check_arguments, command_at, one_of
+from natlang_envs.errors import MADE_WITH, UsageError, check_arguments, check_flag, command_at, one_of
 from natlang_envs.making import make_pinned
 from natlang_envs.prompt import (
     History,
@@ -70,6 +70,7 @@ class TwoPlayerEnv(AECEnv[str, dict[str, Any], Any]):
         super().__init__()
         check_history(history)
         one_of("invalid", invalid, ("raise", "noop"))
+        check_flag("equal_spaces", equal_spaces)
         self._equal = equal_spaces
         self.env = env
         self.render_mode = env.render_mode
@@ -163,6 +164,7 @@ class TwoPlayerEnv(AECEnv[str, dict[str, Any], Any]):
 
     def observe(self, agent: str) -> dict[str, Any]:
         """Return what a player sees now; the policy sees the reflection once it is spoken."""
+        one_of("player", agent, self.possible_agents)
         mask = np.zeros(self._slots, dtype=np.int8)
         if agent == REFLECTOR:
             said: dict[str, Any] = {"text": reflection_prompt(self._state)}

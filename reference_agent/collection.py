@@ -111,10 +111,16 @@ def collect(
     refuse("collect.", idle_collect(settings))
     if not (isinstance(teacher, str) or callable(teacher)):
         raise UsageError(f"{teacher!r:.100} is no teacher: give a function of a Moment, or a registered name")
+    if teacher == CHAT:
+        raise UsageError(
+            f"a chat model is asked by a run: set teacher.name = {CHAT!r} in its config, or give a function"
+        )
     if reader is not None and not hasattr(reader, "list_actions"):
         raise UsageError(f"reader is {reader!r:.100}: give a model, such as load_model() returns")
     seed, folder = check_count("seed", seed, 0), None if folder is None else Path(folder)
     stage = for_learning(env if isinstance(env, Stage) else Stage(env), allow_test)
+    if stage.longest_plan:
+        raise UsageError("longest_plan is for RL, and tasks are drawn here from all: leave it out")
     if folder is not None:
         asked = {"settings": settings, "history": history, "seed": seed, "reader": reader, "allow_test": allow_test}
         claim_data(folder, env=environment(stage.env), env_kwargs=stage.env_kwargs, teacher=teacher, **asked)

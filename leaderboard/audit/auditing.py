@@ -153,9 +153,13 @@ def audit(
         progress: Called with the number of episodes that have ended and that of all.
 
     Raises:
-        UsageError: It is no entry; the agent asks for the environment itself, is not of the weights that the entry
-            names, or does not answer as it should.
+        UsageError: The beacon is empty or an option; it is no entry; the agent asks for the environment itself, is not
+            of the weights that the entry names, or does not answer as it should.
     """
+    if not beacon.strip() or beacon.startswith("--"):
+        raise UsageError(
+            f"the beacon is {beacon!a}: give a public text that was fixed after the entry, as a commit's digest"
+        )
     entry = verify(folder)
     submission, protocol = entry.submission, entry.protocol
     digest = hashlib.sha256(f"{beacon}\n{submission.trajectories_sha256}".encode()).digest()

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple, TypedDict, cast
 from leaderboard.audit import player
 from leaderboard.schema import one_line
 from leaderboard.shown import Shown, show
-from natlang_envs.errors import UsageError, reason
+from natlang_envs.errors import UsageError, check_flag, reason
 from natlang_envs.files import cache_folder
 from natlang_envs.prompt import PathStep
 from natlang_envs.sandbox.isolation import Limits, find_isolation
@@ -213,6 +213,8 @@ def outside(
     Raises:
         UsageError: There is no such agent, it cannot be started, an environment variable is not set, or no GPU is here.
     """
+    for name, flag in (("network", network), ("isolated", isolated), ("gpu", gpu)):
+        check_flag(name, flag)
     if not hasattr(socket, "AF_UNIX"):
         raise UsageError("an audit needs Unix sockets: run it on Linux")
     missing = [each for each in variables if each not in os.environ]

@@ -29,6 +29,7 @@ from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import paired_p
 
 _TIED = 0.05
+_NO_ENTRY = "{} holds no entry: make one with `natlang-leaderboard pack RUN --name NAME`, or name another folder"
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def standings(submissions: Path, *, replay: bool = False) -> list[Table]:
     every = [_accepted(_find(submissions, folder, ledger), log, beside) for folder in entry_folders(submissions)]
     found = [each for each in every if each.path not in removed]
     if not found:
-        raise UsageError(f"{submissions} holds no entry: make one with `natlang-leaderboard pack RUN --name NAME`")
+        raise UsageError(one_line(_NO_ENTRY.format(submissions)))
     known = {each.path: each.entry for each in every}
     badges = read_badges(beside / BADGES_FILE)
     for what, digests in (("rerun", badges.rerun), ("audited", badges.audited)):
@@ -109,7 +110,7 @@ def replay_all(submissions: Path, folders: Sequence[Path] = ()) -> Iterator[tupl
         Each entry's path with the verified entry, or with what does not hold.
 
     Raises:
-        UsageError: A folder is not one of `submissions`.
+        UsageError: A folder is not one of `submissions`, or that holds no entry; the ledger is as it was.
     """
     for folder in folders:
         if not folder.absolute().is_relative_to(submissions.absolute()):
@@ -117,6 +118,8 @@ def replay_all(submissions: Path, folders: Sequence[Path] = ()) -> Iterator[tupl
     path = submissions.parent / LEDGER_FILE
     ledger = read_ledger(path)
     every = entry_folders(submissions)
+    if not every:
+        raise UsageError(one_line(_NO_ENTRY.format(submissions)))
     kept = {folder.relative_to(submissions).as_posix() for folder in every}
     for folder in folders or every:
         name = folder.absolute().relative_to(submissions.absolute()).as_posix()

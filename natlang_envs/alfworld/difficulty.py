@@ -10,7 +10,7 @@ from natlang_envs.alfworld.engine.game_file import GameText
 from natlang_envs.alfworld.engine.world import World
 from natlang_envs.alfworld.plans import reference
 from natlang_envs.alfworld.usual_locations import usual_locations
-from natlang_envs.errors import UsageError, check_is, one_of
+from natlang_envs.errors import UsageError, check_is, is_count, one_of
 from natlang_envs.tasks import Tasks
 
 Difficulty = Mapping[str, Sequence[int]]
@@ -97,6 +97,7 @@ class TasksOfDifficulty:
 
 def _range(name: str, given: Sequence[int]) -> tuple[int, int]:
     one_of("difficulty", name, Measured._fields)
-    if isinstance(given, str) or len(given) != 2 or not 0 <= given[0] <= given[1]:
+    is_range = isinstance(given, Sequence) and len(given) == 2 and all(is_count(each, 0) for each in given)  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not is_range or given[0] > given[1]:
         raise UsageError(f"the difficulty {name} must be a lowest and a highest number, such as (1, 8), not {given!r}")
     return int(given[0]), int(given[1])

@@ -191,7 +191,14 @@ def make_tasks(
         raise UsageError(f"a game of your own takes no split ({split!r}): leave split out")
     if folder is not None and game is None:
         return _folder_tasks(folder, task_types, goal, grammar, human_goals)
-    for name, given in (("folder", folder), ("task_types", task_types), ("goal", goal)):
+    made, official = source if source in _MADE else None, goals if goals != "official" else None
+    for name, given in (
+        ("folder", folder),
+        ("task_types", task_types),
+        ("goal", goal),
+        ("source", made),
+        ("goals", official),
+    ):
         if given is not None:
             raise UsageError(f"a game of your own takes no {name} ({given!r}): leave {name} out")
     return OwnGame(str(game), grammar)

@@ -34,6 +34,9 @@ _SHOWN_CHARACTERS = 4_000  # of what one command printed
 _SHOWN_LINES = 5_000  # of the changes
 _ANSWER = frozenset({"top", "kind", "as_json", "opens"})  # options of the answer without an agent
 _BOTH = frozenset({"question", "repo", "ignored", "agent"})
+_OF_MODELS = frozenset({"model", "timeout", "results"})
+# Options that change nothing with an agent; `None` stands for those that `natlang evaluate` takes too.
+_IDLE = {"human": _OF_MODELS | {"seed"}, "openai": {"seed"}, None: _OF_MODELS | {"choices", "listing", "unsafe"}}
 _ENDINGS = {
     "identified": "Identified: {}",
     "answered": "Answer: {}",
@@ -103,7 +106,7 @@ def explore_command(
 
 
 def _check_options(context: typer.Context, agent: str) -> None:
-    """Refuse an option that would change nothing: those of an agent without one, and those of the answer with one."""
+    """Refuse an option that would change nothing: those of an agent without it, and those of the answer with one."""
     sources = {each: context.get_parameter_source(each) for each in context.params}
     given = [each for each, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
     unused = [each for each in given if each in (_ANSWER if agent else context.params.keys() - _ANSWER - _BOTH)]
@@ -114,6 +117,12 @@ def _check_options(context: typer.Context, agent: str) -> None:
             if agent
             else f"{option} is for a walk through the repository: add --agent, for example --agent human"
         )
+    idle = [each for each in given if agent and each in _IDLE.get(agent, _IDLE[None])]
+    if idle:
+        option = next(each.opts[0] for each in context.command.params if each.name == idle[0])
+        raise UsageError(f"{option} changes nothing with --agent {agent}: leave it out")
+    if {"as_json", "opens"} <= set(given):
+        raise UsageError("--json is for programs, and --open for a person: leave one of the two out")
 
 
 def _check_export(export: Path | None, repository: Repository) -> None:

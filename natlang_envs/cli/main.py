@@ -241,6 +241,8 @@ def replay_command(
             raise UsageError(
                 f"{folder} was played on your own {whole}: add --labels or --tasks FILE, and --repo FOLDER"
             )
+        if protocol is None and whole not in protocol_names() and not find_round(whole):
+            raise UsageError(f"{folder} was played on {whole}, a protocol of your own: add --protocol FILE")
         protocol = protocol or whole
     played = _protocol(protocol, labels, tasks, repository)
     problems = _replay_problems(run, played if episodes is None else played.first(episodes), trajectories)
@@ -256,6 +258,8 @@ def replay_command(
 
 def _replay_problems(run: Run, protocol: Protocol, trajectories: list[Trajectory]) -> list[str]:
     """Return one line for each thing in a run that is not what the protocol and the environment say."""
+    if (whole := split_shortened(run.protocol)[0]) not in (protocol.name, split_shortened(protocol.name)[0]):
+        return [f"it was played on {whole}, not on {protocol.name}: leave --protocol out, or name that one"]
     if run.protocol_digest != protocol.digest:
         was, now = run.protocol_digest[:12], protocol.digest[:12]
         return [

@@ -17,6 +17,8 @@ from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.recording import record as recorded
 from natlang_envs.making import make_env
 
+_PERSON = "a person"
+
 
 def play_command(
     id: Annotated[str, typer.Argument(help="The environment, for example NatLang/DangerousTaxi-Pickup-v0.")],
@@ -34,7 +36,7 @@ def play_command(
     record: Annotated[
         Path | None, typer.Option(help="Play a protocol, named in place of ID, into this folder; stopped, it goes on.")
     ] = None,
-    name: Annotated[str, typer.Option(help="What the run calls you.")] = "a person",
+    name: Annotated[str, typer.Option(help="What the run calls you.")] = _PERSON,
 ) -> None:
     """Play an environment yourself."""
     given = {"split": split, "dataset": dataset, "repository": repository, "map": map}
@@ -45,6 +47,8 @@ def play_command(
             raise UsageError("a protocol says what is played: leave all options but --record and --name out")
         _play_protocol(id, record, name)
         return
+    if name != _PERSON:
+        raise UsageError("--name is for a run that is recorded: add --record FOLDER, or leave it out")
     env = make_env(id, **arguments)
     if "rgb_array" in env.metadata["render_modes"]:  # it has a picture besides its texts
         env = make_env(id, render_mode="ansi", **arguments)

@@ -34,6 +34,8 @@ def live_command(
         typer.echo(made.to_json(), nl=False)
     elif out.suffix != ".json" or out.is_dir():
         raise UsageError(f"--out {out} is no name of a file that ends in .json, as protocols of your own do")
+    elif out.exists():
+        raise UsageError(f"{out} is there: choose another --out, or delete it")
     else:
         write_whole(out, made.to_json().encode())
         typer.echo(f"{out} holds {made.name}, {len(made.episodes)} tasks, digest {made.digest}")

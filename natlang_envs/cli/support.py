@@ -23,7 +23,10 @@ LabelsOption = Annotated[Path | None, typer.Option("--labels", help="Your own Au
 TasksOption = Annotated[Path | None, typer.Option("--tasks", help="Your own AutoExplore-Change tasks (JSONL).")]
 RepositoryOption = Annotated[Path | None, typer.Option("--repo", help="The folder that --labels or --tasks is about.")]
 # What the disk answers: no bug, and the user can mend it.
-_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EFBIG, errno.EIO}
+_DISK = {
+    *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EFBIG, errno.EIO),
+    *(errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG),
+}
 # What is not possible without each extra; `docs` and `dev` are for those who change the suite.
 EXTRAS = {
     "agent": "the reference agent, reflect-rl",

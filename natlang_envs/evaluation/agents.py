@@ -19,7 +19,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 import numpy as np
 
 from natlang_envs.env import NatLangEnv
-from natlang_envs.errors import UsageError, check_is, one_of
+from natlang_envs.errors import UsageError, check_count, check_is, one_of
 from natlang_envs.making import importing_here
 from natlang_envs.prompt import History, PathStep, state_prompt
 from natlang_envs.registration import registration_of
@@ -60,6 +60,12 @@ class Decision:
     reflection: str | None = None
     tokens: int = 0
 
+    def __post_init__(self) -> None:
+        check_is(str, self.action, "no action: give the command, a str")
+        if self.reflection is not None:
+            check_is(str, self.reflection, "no reflection: give a str, or None")
+        check_count("tokens", self.tokens, 0)
+
 
 @runtime_checkable
 class BatchAgent(Protocol):
@@ -86,11 +92,11 @@ def decide(agent: Agent, inputs: Sequence[AgentInput]) -> list[Decision]:
     """Return what an agent of either kind decides."""
     answers = agent.act(inputs) if isinstance(agent, BatchAgent) else [agent(given) for given in inputs]
     if len(answers) != len(inputs):
-        raise TypeError(f"the agent answered {len(inputs)} views with {len(answers)} decisions")
+        raise UsageError(f"the agent answered {len(inputs)} views with {len(answers)} decisions: answer each")
     decisions = [Decision(each) if isinstance(each, str) else each for each in answers]
     for each in decisions:
         if not isinstance(each, Decision):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError(f"an agent answers with a str or a Decision, not {each!r}")
+            raise UsageError(f"an agent answers with a str or a Decision, not {each!r:.100}")
     return decisions
 
 
@@ -228,6 +234,8 @@ def _of_module(module: str, name: str) -> Agent:
         for part in name.split("."):
             found = getattr(found, part)
     except ModuleNotFoundError as error:
+        if error.name not in _with_parents(module):
+            raise UsageError(f"module {module!r} imports {error.name!r}, which is not installed: install it") from None
         raise UsageError(
             f"there is no agent {module!r}, and no module {error.name!r} in this folder: choose one of "
             f"{', '.join(agent_names())}, or write --agent module:function"
@@ -242,6 +250,11 @@ def _of_module(module: str, name: str) -> Agent:
         raise UsageError(f"{module}:{name} is no agent: it must be a function or have a method act(inputs)")
     function = cast("Callable[[Any], str | Decision]", found)
     return _TextAgent(function) if _takes_text(function) else function
+
+
+def _with_parents(module: str) -> list[str]:
+    parts = module.split(".")
+    return [".".join(parts[:count]) for count in range(1, len(parts) + 1)]
 
 
 def _takes_text(function: Callable[[Any], object]) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import gymnasium
 
-from natlang_envs.errors import UsageError
+from natlang_envs.errors import UsageError, check_flag, check_is
 from natlang_envs.evaluation.playing import bounded
 from natlang_envs.evaluation.protocols import Protocol, load_protocol
 from natlang_envs.evaluation.runs import Journal, Played, prepare_folder, provenance
@@ -32,9 +32,13 @@ def record(
         resume: Go on with the unfinished run in `out`, if there is one.
 
     Raises:
-        UsageError: There is no such protocol, or the folder already holds a run or cannot be made.
+        UsageError: There is no such protocol, a flag is none, or the folder already holds a run or cannot be made. In a
+            step: another loop has gone on in the folder.
     """
-    chosen = load_protocol(protocol) if isinstance(protocol, str) else protocol
+    chosen = protocol if isinstance(protocol, Protocol) else load_protocol(protocol)
+    check_is(str, name, "no name: give what the agent is to be called, a str")
+    check_flag("sampling", sampling)
+    check_flag("resume", resume)
     return RecordedProtocol(chosen, Path(out), name, sampling, resume)
 
 

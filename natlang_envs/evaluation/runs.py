@@ -163,6 +163,7 @@ class Journal:
         self.played: dict[int, Played] = {}
         self.seconds = 0.0
         self._newest = time.perf_counter()
+        self._length = 0  # of the file, as this process left it
         self._out, self._protocol, self._agent, self._runs = out, protocol, agent, runs
         self._checkpoint = checkpoint
         self._places = dict.fromkeys((position, *play) for position, play in enumerate(protocol.plays(runs)))
@@ -197,6 +198,7 @@ class Journal:
             file.truncate(whole)
             if not whole:
                 file.write(head)
+            self._length = whole or len(head)
 
     def _take(self, line: bytes) -> None:
         content: Any = json.loads(line, object_pairs_hook=keys_once)
@@ -222,7 +224,10 @@ class Journal:
         # The seconds since the episode before, so that the sum of a journal's lines is wall-clock time.
         facts = {"position": episode.position, "tokens": episode.tokens, "seconds": round(passed, 3)}
         with (self._out / JOURNAL_FILE).open("ab") as file:
+            if file.tell() != self._length:
+                raise UsageError(f"another loop has gone on in {self._out} since this one began: end one of the two")
             file.write(json_line({**facts, "episode": asdict(episode.trajectory)}))
+            self._length = file.tell()
 
     def trajectories(self) -> list[Trajectory]:
         """Return the episodes in the order of the protocol."""

@@ -22,7 +22,7 @@ from multiprocessing.connection import Connection
 from typing import Any, Literal, cast
 
 from natlang_envs.errors import UsageError, check_count, one_of
-from natlang_envs.evaluation.agents import Agent, load_agent
+from natlang_envs.evaluation.agents import Agent, load_agent, name_of
 from natlang_envs.evaluation.playing import Answer, Crew, Player
 from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.evaluation.runs import Place
@@ -54,7 +54,7 @@ class Workers:
         check_count("workers", self.count)
         if self.address is not None and self.backend != "ray":
             raise UsageError("an address is for the backend ray: add --backend ray")
-        make = partial(load_agent, self.agent) if self.agent is not None else partial(_same, agent)
+        make = partial(_named, self.agent, name_of(agent)) if self.agent is not None else partial(_same, agent)
         try:
             pickle.dumps(make)
         except (pickle.PicklingError, TypeError, AttributeError) as error:
@@ -66,6 +66,13 @@ class Workers:
 
 def _same(agent: Agent) -> Agent:
     return agent
+
+
+def _named(name: str, kind: str) -> Agent:
+    found = load_agent(name)
+    if name_of(found) != kind:
+        raise UsageError(f"the agent is {kind}, and that of the workers, {name!r}, is {name_of(found)}: name the same")
+    return found
 
 
 class _Processes:

@@ -21,7 +21,7 @@ from itertools import islice
 from typing import Any
 
 from natlang_envs.env import NatLangEnv
-from natlang_envs.errors import UsageError, check_count
+from natlang_envs.errors import UsageError, check_count, check_flag
 from natlang_envs.learners.tried import tell_if_untried
 from natlang_envs.learners.trl_writing import Form, write
 from natlang_envs.making import make_env
@@ -74,6 +74,7 @@ def tasks(
     Raises:
         UsageError: The environment cannot be made, the split is not one to learn from, or `count` is below 1.
     """
+    check_flag("chat", chat)
     found = _drawn(_maker(id, split, allow_test, kwargs)(), count)
     if chat:
         return [{"prompt": [{"role": "user", "content": _TOOL_ROLE}], "task_id": each} for each in found]
@@ -226,6 +227,8 @@ def rollout(
     for name, given in numbers.items():
         if given is not None:
             check_count(name, given)
+    check_flag("listed_only", listed_only)
+    check_flag("changes_only", changes_only)
     make = _maker(id, split, allow_test, kwargs)
     told_of_cuts = False
 
@@ -334,6 +337,7 @@ def environment(
         UsageError: The environment cannot be made, or the split is not one to learn from. `reset` of the class raises
             it for a row without a task of the split.
     """
+    check_flag("changes_only", changes_only)
     make = _maker(id, split, allow_test, kwargs)
 
     class Game:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from natlang_envs.errors import UsageError
+from natlang_envs.errors import UsageError, check_flag
 from natlang_envs.files import write_whole
 from natlang_envs.repository.names import on_disk
 from natlang_envs.repository.tree import Repository, RepositoryChanged, open_repository
@@ -83,6 +83,7 @@ class AutoExploreSandbox:
     ) -> None:
         self.repository = repository if isinstance(repository, Repository) else open_repository(repository)
         self.limits = limits or Limits()
+        check_flag("unsafe", unsafe)
         self._unsafe = unsafe
         self._context = CommandContext(Overlay(self.repository, self.limits.disk))
         self._closed = False

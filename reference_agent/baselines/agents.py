@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import fields, replace
 from importlib import resources
 from math import ceil
 from pathlib import Path
@@ -154,11 +154,14 @@ def untuned_model(agent: str, argument: str) -> tuple[str | Path, Config | None]
         raise UsageError(f"agent {agent} needs a model: write --agent {agent}:MODEL, a hub id, a folder or a config")
     own = argument.endswith(".toml")
     path = Path(argument) if own else UNTUNED_CONFIGS / f"{argument}.toml"
-    if not own and not path.exists():
-        return argument, None
     from reference_agent.models.named import model_source
 
+    if not own and not path.exists():
+        return model_source(argument), None
     config = load_config(path)
+    used = Config(model=config.model, head=config.head)
+    if idle := [each.name for each in fields(Config) if getattr(config, each.name) != getattr(used, each.name)]:
+        raise UsageError(f"{path}: agent {agent} plays by [model] and head alone: leave {idle[0]} out")
     return model_source(config.model.name), config
 
 

@@ -11,6 +11,7 @@ import os
 import tempfile
 import zipfile
 from collections.abc import Callable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +25,21 @@ from reference_agent.models.backbone import finished
 def model_source(name: str) -> str | Path:
     """Return the folder or hub id that `model.name` stands for. Raises `UsageError` if it is to be fetched first."""
     if name not in NAMED:
+        if not Path(name).exists():
+            _check_id(name)
         return name
     folder = cache_folder() / "models" / name
     if not folder.exists():
         raise UsageError(f"{folder} is missing: fetch the model once with `reflect-rl models fetch {name}`")
     return folder
+
+
+def _check_id(name: str) -> None:
+    """Refuse what can be no hub's id before a hub is asked, which without a network takes long."""
+    if name.startswith((".", "/", "~")) or name.count("/") > 1:
+        raise UsageError(f"there is no folder {name!r}: make it, or name {', '.join(NAMED)}, tiny, or a hub id")
+    if "/" not in name and (close := get_close_matches(name, ("tiny", *NAMED), n=1, cutoff=0.75)):
+        raise UsageError(f"there is no folder {name!r}: write {close[0]}, or OWNER/NAME of a model of the hub")
 
 
 def fetch_model(name: str, say: Callable[[str], None]) -> Path:

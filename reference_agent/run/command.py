@@ -308,7 +308,9 @@ def publish(
 
 
 @app.command()
-def show(run: Annotated[Path, typer.Argument(help="A run's folder.")], examples: int = 4) -> None:
+def show(
+    run: Annotated[Path, typer.Argument(help="A run's folder.")], examples: Annotated[int, typer.Option(min=0)] = 4
+) -> None:
     """Print a run's settings and some of what the teacher said, mistakes included."""
     from reference_agent.collection import CARD
     from reference_agent.data_set import EXAMPLES, read_examples

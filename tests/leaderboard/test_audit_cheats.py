@@ -75,7 +75,7 @@ MISBEHAVE = {
     "Dies": "the agent's process ended in the middle of the audit: no memory left",
     "Raises": r"the agent stopped: RuntimeError: two\\nlines",
     "Leaves": "the agent stopped: SystemExit: enough",
-    "Nothing": "the agent stopped: TypeError: an agent answers with a str or a Decision, not None",
+    "Nothing": "the agent stopped: UsageError: an agent answers with a str or a Decision, not None",
     "DiesAtOnce": "the agent's process ended in the middle of the audit",
 }
 

@@ -196,7 +196,7 @@ def test_only_a_privileged_agent_gets_the_environment() -> None:
     ],
 )
 def test_a_wrong_answer_raises(agent: Any, words: str) -> None:
-    with pytest.raises(TypeError, match=words):
+    with pytest.raises(UsageError, match=words):
         evaluate(agent, SMALL)
 
 
@@ -205,7 +205,7 @@ def test_a_missing_answer_raises() -> None:
         def act(self, views: Sequence[AgentInput]) -> list[str]:
             return ["move south"] * (len(views) - 1)
 
-    with pytest.raises(TypeError, match="answered 11 views with 10 decisions"):
+    with pytest.raises(UsageError, match="answered 11 views with 10 decisions"):
         evaluate(Lazy(), SMALL)
 
 

@@ -22,7 +22,10 @@ from reference_agent import (
     collect,
     fine_tune_policy,
     fine_tune_reflector,
+    load_model,
 )
+from reference_agent.baselines.agents import untuned_model
+from reference_agent.families.autoexplore.mender.training import Bugs
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.paper.experiments import PRESETS, cell_config
 from reference_agent.run.bounds import check_bounds
@@ -174,3 +177,46 @@ def test_a_file_is_no_folder_of_a_run(tmp_path: Path) -> None:
     for command in (["train", "taxi-pickup/best"], ["collect", "taxi-pickup/best"], reproduce):
         assert "cannot hold a run (File exists): choose another --out" in refused(*command, "--out", str(file))
     assert file.read_text() == "mine"
+
+
+def test_collecting_does_not_put_another_teacher_in_place_of_a_chat_model_or_pass_over_a_plans_length() -> None:
+    with pytest.raises(UsageError, match=r"a chat model is asked by a run: set teacher\.name = 'openai'"):
+        collect(ENV, "openai", FEW)
+    with pytest.raises(UsageError, match="longest_plan is for RL"):
+        collect(Stage(ENV, longest_plan=1), "oracle", FEW)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("tinny", "there is no folder 'tinny': write tiny, or OWNER/NAME"),
+        ("smollm", "there is no folder 'smollm': write smollm2, or OWNER/NAME"),
+        ("no/such/folder", "there is no folder 'no/such/folder'"),
+        ("./model", "there is no folder './model'"),
+        (None, "None is no model's name"),
+        (3, "3 is no model's name"),
+    ],
+)
+def test_what_can_be_no_id_of_a_hub_is_said_without_asking_one(name: Any, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        load_model(name)
+
+
+def test_a_picture_is_a_png_and_a_number_of_examples_is_none_below_zero(tmp_path: Path) -> None:
+    assert refused("plot", str(tmp_path), "--out", "c.pdf") == "c.pdf is to be the name of a PNG file: write c.png"
+    done = CliRunner().invoke(app, ["show", str(tmp_path), "--examples", "-1"])
+    assert done.exit_code == 2
+    assert "examples" in done.output
+
+
+def test_an_untuned_model_takes_no_setting_that_it_does_not_play_by(tmp_path: Path) -> None:
+    config = tmp_path / "c.toml"
+    config.write_text('history = 0\n[model]\nname = "smollm2"\n')
+    with pytest.raises(UsageError, match=r"agent zero-shot plays by \[model\] and head alone: leave history out"):
+        untuned_model("zero-shot", str(config))
+
+
+def test_menders_learn_from_the_split_train() -> None:
+    assert Bugs(1).about == {"split": "train", "tasks": 1}
+    with pytest.raises(UsageError, match="split='test' may hold test tasks"):
+        Bugs(1, split="test")

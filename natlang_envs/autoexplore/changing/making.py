@@ -106,17 +106,22 @@ def make(
         pythons: Other interpreters under which a task must be the same; they need pytest.
 
     Raises:
-        UsageError: The journal is of another repository or another count, or no test can be used.
+        UsageError: The journal is of another repository, count, tests or seconds, or no test can be used.
     """
     if count < 1:
         raise UsageError(f"{count} tasks: ask for one at least")
     rows = read_journal(journal)
     about: Row = {"format": JOURNAL, "repository": subject.digest, "count": count, "more": more}
+    asked = [list(subject.tests), list(subject.arguments), seconds, list(pythons)]
     if rows and {name: rows[0].get(name) for name in about} != about:
         raise UsageError(f"{journal} is of another repository, count or version: choose another file")
+    if rows and rows[0].get("asked", asked) != asked:
+        raise UsageError(f"{journal} is of other tests, arguments, seconds or interpreters: choose another file")
     if not rows:
         tests, left_out = usable(subject, seconds, (sys.executable, *pythons))
-        rows = [_write(journal, {**about, "tests": tests, "left_out": {**subject.left_out, **left_out}})]
+        rows = [
+            _write(journal, {**about, "asked": asked, "tests": tests, "left_out": {**subject.left_out, **left_out}})
+        ]
     with ExitStack() as stack:
         runners = [
             stack.enter_context(Runner(subject, seconds, python, messages, rows[0]["left_out"]))

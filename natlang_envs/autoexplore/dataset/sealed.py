@@ -65,7 +65,7 @@ def seal(labels: Path, key: Path, out: Path) -> Sealed:
     """Write the root of a file of labels to `out`, and a new key, which stays secret as the labels do, to `key`.
 
     Raises:
-        UsageError: There is no label, or one of the files to write is there.
+        UsageError: There is no label, one of the files to write is there, or both are one.
     """
     found = read_labels(labels)
     if not found:
@@ -73,11 +73,19 @@ def seal(labels: Path, key: Path, out: Path) -> Sealed:
     for path in (key, out):
         if path.exists():
             raise UsageError(f"{path} is there, and labels are sealed once: choose another file")
+    if key.resolve() == out.resolve():
+        raise UsageError(
+            f"{key} is to hold the key, and what is published stands elsewhere: choose another file for one"
+        )
     secret = secrets.token_bytes(32)
     sealed = Sealed(FORMAT, _root(_leaves(found, secret)).hex(), len(found), datetime.now(UTC).date().isoformat())
     write_whole(key, f"{secret.hex()}\n".encode())
     key.chmod(0o600)
-    write_whole(out, (json.dumps(asdict(sealed), indent=2) + "\n").encode())
+    try:
+        write_whole(out, (json.dumps(asdict(sealed), indent=2) + "\n").encode())
+    except BaseException:
+        key.unlink()  # it opens nothing, and would be in the way of the next try
+        raise
     return sealed
 
 

@@ -35,6 +35,9 @@ def test_the_same_repository_has_the_same_tasks_and_a_killed_making_goes_on(tmp_
         pass
     making.close()
     assert not out.exists()
+    for tests, seconds in ((["tests/test_kiosk.py"], SECONDS), (["tests"], 0.5)):
+        with pytest.raises(UsageError, match="is of other tests, arguments, seconds or interpreters"):
+            next(mutate(open_subject(tmp_path / "kiosk", tests), out, 8, seconds))
     assert len([row for row in mutate(subject, out, 8, SECONDS) if "issue" in row]) == 3
     made, expected = (path.read_text(encoding="utf-8").splitlines() for path in (out, TASKS))
     python = '"python":["'
@@ -106,14 +109,14 @@ def test_a_file_of_another_name_is_refused(tmp_path: Path) -> None:
         next(mutate(open_subject(kiosk(tmp_path)), tmp_path / "bugs.json", 1, SECONDS))
 
 
-def test_a_file_that_holds_no_tasks_is_not_written_over(tmp_path: Path) -> None:
+def test_a_file_that_is_there_is_not_written_over(tmp_path: Path) -> None:
     kiosk(tmp_path)
     notes = tmp_path / "bugs.jsonl"
     notes.write_text('{"mine": 1}\n')
     done = command(tmp_path, "--repo", "kiosk")
     assert (done.returncode, done.stderr.splitlines()[-1]) == (
         2,
-        "natlang: bugs.jsonl is there and holds no tasks: choose another name",
+        "natlang: bugs.jsonl is there, and runs may have been played on it: choose another name, or delete it",
     )
     assert notes.read_text() == '{"mine": 1}\n'
 

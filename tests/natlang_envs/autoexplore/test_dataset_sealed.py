@@ -160,3 +160,14 @@ def test_a_doubled_or_broken_line_and_a_wrong_key_are_refused(tmp_path: Path) ->
     (tmp_path / "empty.jsonl").write_text("")
     with pytest.raises(UsageError, match="holds no label"):
         seal(tmp_path / "empty.jsonl", tmp_path / "k", tmp_path / "o")
+
+
+def test_a_seal_does_not_overwrite_its_key_and_a_failed_one_leaves_none(tmp_path: Path) -> None:
+    labels, *_ = sealed(tmp_path, 2)
+    with pytest.raises(UsageError, match="choose another file for one"):
+        seal(labels, tmp_path / "one", tmp_path / "." / "one")
+    assert not (tmp_path / "one").exists()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match=r"Not a directory|File exists"):
+        seal(labels, tmp_path / "other", tmp_path / "file" / "sealed.json")
+    assert not (tmp_path / "other").exists()

@@ -22,21 +22,18 @@ def mutate(subject: Subject, out: Path, count: int, seconds: float) -> Iterator[
 
     Args:
         subject: The repository.
-        out: The file; one of tasks that exists is replaced.
+        out: The file.
         count: How many tasks are wanted at most.
         seconds: Of processor time, for a run of all tests.
 
     Raises:
-        UsageError: The file exists and holds something else, no test can be used, or no bug is noticed by two tests and
+        UsageError: The file exists, no test can be used, or no bug is noticed by two tests and
             missed by one.
     """
     if out.suffix != ".jsonl":
         raise UsageError(f"{out} does not end in .jsonl, by which a file of tasks is known: choose another name")
     if out.exists():
-        try:
-            Book(out)
-        except UsageError:
-            raise UsageError(f"{out} is there and holds no tasks: choose another name") from None
+        raise UsageError(f"{out} is there, and runs may have been played on it: choose another name, or delete it")
     journal = out.with_name(f"{out.stem}.journal")
     journal.parent.mkdir(parents=True, exist_ok=True)
     yield from make(subject, journal, count, seconds=seconds)

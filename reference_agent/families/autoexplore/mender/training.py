@@ -19,6 +19,7 @@ from natlang_envs.autoexplore.changing.picking.env import STARTS, AutoExploreCha
 from natlang_envs.errors import UsageError
 from natlang_envs.files import only_process, write_whole
 from natlang_envs.repository.mutations import Edit, apply, edits
+from natlang_envs.tasks import check_learning_split
 from reference_agent.families.autoexplore.searcher.run import claim
 from reference_agent.mender.code import Code, Features
 from reference_agent.mender.desk import Choose, Desk
@@ -67,10 +68,16 @@ class Bugs:
 
     Args:
         most: How many tasks at most; None for all.
-        arguments: Of the environments: `split`, `dataset` and so on.
+        arguments: Of the environments: `dataset` and so on. The split is `"train"` where none is named, and a
+            `repository` of one's own has none.
+
+    Raises:
+        UsageError: The split may hold test tasks.
     """
 
     def __init__(self, most: int | None = None, **arguments: Any) -> None:
+        if "repository" not in arguments:
+            check_learning_split(arguments.setdefault("split", "train"), allow_test=False)
         self.envs: dict[Start, AutoExploreChangeEnv] = {
             start: AutoExploreChangeEnv(start=start, **arguments) for start in STARTS
         }
