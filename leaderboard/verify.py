@@ -127,11 +127,11 @@ def opened(folder: Path) -> Submission:
     """
     if folder.is_symlink() or not folder.is_dir():
         raise UsageError(f"is no folder: name the folder of an entry, which holds {SUBMISSION_FILE}")
-    if not (folder / SUBMISSION_FILE).exists():
-        if (folder / RUN_FILE).exists():
+    extra = sorted({path.name for path in folder.iterdir()} - {SUBMISSION_FILE, TRAJECTORIES_FILE})
+    if extra and not (folder / SUBMISSION_FILE).exists():
+        if RUN_FILE in extra:
             raise UsageError("is a run and no entry: pack it first, with natlang-leaderboard pack RUN --name NAME")
         raise UsageError(f"holds no {SUBMISSION_FILE}: name the folder of one entry")
-    extra = sorted({path.name for path in folder.iterdir()} - {SUBMISSION_FILE, TRAJECTORIES_FILE})
     if extra:
         raise UsageError(f"{extra[0]} is no part of an entry: delete it")
     submission = read_submission(folder / SUBMISSION_FILE)

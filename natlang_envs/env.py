@@ -383,12 +383,12 @@ class NatLangEnv(gymnasium.Env[str, str]):
 
     def _listed(self) -> tuple[str, ...]:
         """Return the admissible commands, of which a hook may give a list, and never more than were promised."""
-        given: object = self._admissible_commands()
+        given = cast("Any", self._admissible_commands())
         if self.__checked is not None and given is self.__checked:  # for speed
             return self.__checked
-        if not isinstance(given, tuple | list) or not {*map(type, cast("Sequence[object]", given))} <= _TEXTS:
-            raise _wrong(self, "_admissible_commands", cast("object", given), "a tuple of str")
-        commands: tuple[str, ...] = tuple(cast("Sequence[str]", given))
+        if not issubclass(type(given), (tuple, list)) or not {*map(type, given)} <= _TEXTS:
+            raise _wrong(self, "_admissible_commands", given, "a tuple of str")
+        commands: tuple[str, ...] = tuple(given)
         if len(commands) > self.max_commands:
             told = f"lists {len(commands)} commands, and its max_commands is {self.max_commands}"
             raise UsageError(f"{type(self).__name__} {told}: make it with as many as there may be")
