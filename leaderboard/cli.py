@@ -12,6 +12,7 @@ import typer
 from leaderboard.schema import SUBMISSIONS
 from natlang_envs.cli.support import printable, progress_bar, run_app
 from natlang_envs.errors import UsageError
+from natlang_envs.files import write_whole
 
 if TYPE_CHECKING:
     from leaderboard.verify import Verified
@@ -162,7 +163,7 @@ def check_changes_command(
     typer.echo(printable(checked.markdown))
     if report is not None:
         report.parent.mkdir(parents=True, exist_ok=True)
-        report.write_text(checked.markdown + "\n", encoding="utf-8")
+        write_whole(report, f"{checked.markdown}\n".encode())
     if not checked.holds:
         raise typer.Exit(2)
 

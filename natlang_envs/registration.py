@@ -114,7 +114,7 @@ def register(entry: Registration) -> None:
     themselves, the conformance suite checks more than the checker does, and both cost time at every step.
 
     Raises:
-        UsageError: `entry_point` names no class.
+        UsageError: `entry_point` is not written as `module:Class`; the class itself is looked for by `make`.
     """
     module, _, name = str(entry.entry_point).partition(":")
     if not module or not name:

@@ -174,7 +174,8 @@ FIGURES = {
         f"RL lifts a policy of one imitation step from {seeds(f'{SMOLLM2}-one-step-published')} to"
         f" {seeds(f'{SMOLLM2}-reflect-rl-published')} of drawn pickups, three seeds.",
         f"| `random-legal`, unlearned | {whole(f'{DEPTH1}/random-legal')} | {whole(f'{DEPTH2}/random-legal')} |",
-        f"| BM25, which reads every file beforehand, unlearned | {whole(f'{DEPTH1}/bm25')} | {whole(f'{DEPTH2}/bm25')} |",
+        "| BM25, which reads every file beforehand, unlearned |"
+        f" {whole(f'{DEPTH1}/bm25')} | {whole(f'{DEPTH2}/bm25')} |",
         f"of 2,886 weights, imitation, 3 seeds | {seeds(f'{DEPTH1}/walker-imitation')} | |",
         "| **SmolLM2, SFT only, any depth, drawn, as published** |"
         f" **{whole(SMOLLM2_DEPTH1)}** | **{whole(SMOLLM2_DEPTH2)}** |",

@@ -191,7 +191,7 @@ def make_tasks(
         raise UsageError(f"a game of your own takes no split ({split!r}): leave split out")
     if folder is not None and game is None:
         return _folder_tasks(folder, task_types, goal, grammar, human_goals)
-    made, official = source if source in _MADE else None, goals if goals != "official" else None
+    made, official = None if source in ("generated", "folder") else source, goals if goals != "official" else None
     for name, given in (
         ("folder", folder),
         ("task_types", task_types),

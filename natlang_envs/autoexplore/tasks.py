@@ -90,6 +90,10 @@ class RepositoryTasks(ExploreTasks):
         wording: Wording = "natural",
     ) -> None:
         _check_depth(depth)
+        if dataset == EMBEDDED and wording != "natural":
+            raise UsageError(
+                f"embedded repositories have no {wording} wording: pass dataset='labelled', or leave it out"
+            )
         name = (EMBEDDED if split == "all" else LABELLED) if dataset is None else dataset
         tables = _tables(name, wording)
         one_of("split", split, dict.fromkeys((*SPLITS, *tables)))

@@ -235,7 +235,8 @@ def _of_module(module: str, name: str) -> Agent:
             found = getattr(found, part)
     except ModuleNotFoundError as error:
         if error.name not in _with_parents(module):
-            raise UsageError(f"module {module!r} imports {error.name!r}, which is not installed: install it") from None
+            missing = f"there is no module {error.name!r} in this folder, and none is installed"
+            raise UsageError(f"module {module!r} imports {error.name!r}, and {missing}") from None
         raise UsageError(
             f"there is no agent {module!r}, and no module {error.name!r} in this folder: choose one of "
             f"{', '.join(agent_names())}, or write --agent module:function"

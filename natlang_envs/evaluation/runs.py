@@ -260,13 +260,13 @@ def _bounded_lines(readline: Any) -> Iterator[bytes]:
         yield line
 
 
-def read_run(folder: Path) -> tuple[Run, list[Trajectory]]:
+def read_run(folder: str | Path) -> tuple[Run, list[Trajectory]]:
     """Read what `evaluate` wrote.
 
     Raises:
         UsageError: A file is missing or is not what it should be.
     """
-    return read_run_facts(folder), read_trajectories(folder / TRAJECTORIES_FILE)
+    return read_run_facts(Path(folder)), read_trajectories(Path(folder) / TRAJECTORIES_FILE)
 
 
 def read_run_facts(folder: Path) -> Run:

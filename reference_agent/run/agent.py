@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 import torch
 
-from natlang_envs.errors import UsageError
+from natlang_envs.errors import UsageError, check_flag
 from natlang_envs.evaluation.agents import AgentInput, Decision
 from natlang_envs.evaluation.published import is_published
 from natlang_envs.prompt import History
@@ -34,6 +34,7 @@ class PlayersAgent:
     def __init__(
         self, policy: LanguageModel, reflector: Reflector | None, history: History, sampling: bool = False
     ) -> None:
+        check_flag("sampling", sampling)
         self._policy, self._reflector, self.sampling = policy, reflector, sampling
         self._history: History = history
         self._policy.model.eval()

@@ -91,7 +91,7 @@ def test_a_decision_holds_texts_and_a_count(arguments: tuple[Any, ...], words: s
 def test_an_agents_file_that_imports_what_is_not_here_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mine_of_two.py").write_text("import nosuchmodule\n")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UsageError, match="module 'mine_of_two' imports 'nosuchmodule', which is not installed"):
+    with pytest.raises(UsageError, match="module 'mine_of_two' imports 'nosuchmodule', and there is no"):
         load_agent("mine_of_two:agent")
     with pytest.raises(UsageError, match="no module 'mine_of_tow' in this folder"):
         load_agent("mine_of_tow:agent")
@@ -158,6 +158,8 @@ def test_the_workers_play_the_agent_that_is_evaluated() -> None:
     [
         ({"source": "realistic", "game": "x.tw-pddl"}, "a game of your own takes no source"),
         ({"source": "realistic", "goals": "new", "game": "x.tw-pddl"}, "a game of your own takes no source"),
+        ({"task_types": [True]}, "unknown task type True"),
+        ({"task_types": [2.0]}, r"unknown task type 2\.0"),
         ({"difficulty": {"plan_length": 3}}, "must be a lowest and a highest number"),
         ({"difficulty": {"plan_length": (1.9, 8.9)}}, "must be a lowest and a highest number"),
         ({"difficulty": {"plan_length": ("1", "8")}}, "must be a lowest and a highest number"),
@@ -191,3 +193,8 @@ def test_replay_names_the_protocol_that_was_played(tmp_path: Path) -> None:
     )
     with pytest.raises(UsageError, match=r"was played on mine/v1, a protocol of your own, which has no board"):
         pack(tmp_path / "own", name="me", out=tmp_path / "submissions", disclosure="None.")
+
+
+def test_a_wording_that_embedded_repositories_do_not_have_is_refused() -> None:
+    with pytest.raises(UsageError, match="embedded repositories have no hard wording"):
+        gymnasium.make("NatLang/AutoExplore-v0", dataset="embedded", wording="hard")

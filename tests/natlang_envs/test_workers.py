@@ -54,9 +54,8 @@ def test_a_worker_that_dies_is_replaced(
     monkeypatch.setenv("DYING", str(tmp_path / "marks"))
     for number in range(deaths):
         (tmp_path / "marks" / str(number)).touch()
-    # The name is only in `run.json`; the draws are those of `drawing`.
-    workers = Workers(2, agent=f"{AGENTS}:dying")
-    assert played(tmp_path / "run", f"{AGENTS}:drawing", workers=workers) == alone
+    workers = Workers(2, agent=f"{AGENTS}:dying")  # its draws are those of `drawing`
+    assert played(tmp_path / "run", f"{AGENTS}:dying", workers=workers) == alone
     assert not list((tmp_path / "marks").iterdir())
 
 
@@ -66,7 +65,7 @@ def test_a_task_at_which_every_worker_dies_is_named(tmp_path: Path, monkeypatch:
     for number in range(50):
         (tmp_path / "marks" / str(number)).touch()
     with pytest.raises(RuntimeError, match="a worker died 3 times at task"):
-        played(tmp_path / "run", f"{AGENTS}:drawing", workers=Workers(1, agent=f"{AGENTS}:dying"))
+        played(tmp_path / "run", f"{AGENTS}:dying", workers=Workers(1, agent=f"{AGENTS}:dying"))
 
 
 def test_what_is_played_stays_when_an_agent_fails(
@@ -77,7 +76,7 @@ def test_what_is_played_stays_when_an_agent_fails(
     monkeypatch.setenv("FAILING", str(broken))
     workers = Workers(2, agent=f"{AGENTS}:failing")
     with pytest.raises(ValueError, match="out of order"):
-        played(tmp_path / "run", f"{AGENTS}:drawing", workers=workers)
+        played(tmp_path / "run", f"{AGENTS}:failing", workers=workers)
     kept = (tmp_path / "run" / JOURNAL_FILE).read_bytes().count(b"\n") - 1
     assert kept >= 1
     again = played(tmp_path / "run", f"{AGENTS}:drawing", workers=Workers(2, agent=f"{AGENTS}:drawing"), resume=True)

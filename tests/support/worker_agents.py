@@ -44,6 +44,9 @@ def failing(given: AgentInput) -> str:
     return drawing(given)
 
 
+dying.sampling = failing.sampling = True  # type: ignore[attr-defined]
+
+
 class Batch:
     """Decide for several episodes at a time."""
 

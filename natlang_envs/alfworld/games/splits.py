@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Literal, cast, get_args
 
 from natlang_envs.alfworld.engine.goals import TASK_TYPES
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, is_count, one_of
 
 UNSEEN_PLANS = (10, 219, 308, 424)  # the floor plans of the official `valid_unseen`; all others are seen
 # Seen rooms, two of each kind, that the realistic games hold out of train and validation.
@@ -69,6 +69,6 @@ def check_task_types(task_types: object) -> tuple[str, ...]:
 def _named(task_type: str | int) -> str:
     if isinstance(task_type, str):
         return one_of("task type", task_type, TASK_TYPES)
-    if task_type not in range(1, len(TASK_TYPES) + 1):
-        raise UsageError(f"unknown task type {task_type}: choose a number from 1 to {len(TASK_TYPES)}, or a name")
+    if not is_count(task_type, 1) or task_type > len(TASK_TYPES):
+        raise UsageError(f"unknown task type {task_type!r}: choose a number from 1 to {len(TASK_TYPES)}, or a name")
     return TASK_TYPES[task_type - 1]
