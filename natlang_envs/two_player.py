@@ -164,7 +164,8 @@ class TwoPlayerEnv(AECEnv[str, dict[str, Any], Any]):
 
     def observe(self, agent: str) -> dict[str, Any]:
         """Return what a player sees now; the policy sees the reflection once it is spoken."""
-        one_of("player", agent, self.possible_agents)
+        if agent not in self._action_spaces:
+            one_of("player", agent, self.possible_agents)
         mask = np.zeros(self._slots, dtype=np.int8)
         if agent == REFLECTOR:
             said: dict[str, Any] = {"text": reflection_prompt(self._state)}
