@@ -110,17 +110,16 @@ def _check_options(context: typer.Context, agent: str) -> None:
     sources = {each: context.get_parameter_source(each) for each in context.params}
     given = [each for each, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
     unused = [each for each in given if each in (_ANSWER if agent else context.params.keys() - _ANSWER - _BOTH)]
+    names = {each.name: each.opts[0] for each in context.command.params}
     if unused:
-        option = next(each.opts[0] for each in context.command.params if each.name == unused[0])
+        option = names[unused[0]]
         raise UsageError(
             f"{option} is for an answer without --agent: leave one of the two out"
             if agent
             else f"{option} is for a walk through the repository: add --agent, for example --agent human"
         )
-    idle = [each for each in given if agent and each in _IDLE.get(agent, _IDLE[None])]
-    if idle:
-        option = next(each.opts[0] for each in context.command.params if each.name == idle[0])
-        raise UsageError(f"{option} changes nothing with --agent {agent}: leave it out")
+    if idle := [each for each in given if agent and each in _IDLE.get(agent, _IDLE[None])]:
+        raise UsageError(f"{names[idle[0]]} changes nothing with --agent {agent}: leave it out")
     if {"as_json", "opens"} <= set(given):
         raise UsageError("--json is for programs, and --open for a person: leave one of the two out")
 

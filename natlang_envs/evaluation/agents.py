@@ -234,7 +234,7 @@ def _of_module(module: str, name: str) -> Agent:
         for part in name.split("."):
             found = getattr(found, part)
     except ModuleNotFoundError as error:
-        if error.name not in _with_parents(module):
+        if not f"{module}.".startswith(f"{error.name}."):  # neither the module nor a package around it
             missing = f"there is no module {error.name!r} in this folder, and none is installed"
             raise UsageError(f"module {module!r} imports {error.name!r}, and {missing}") from None
         raise UsageError(
@@ -251,11 +251,6 @@ def _of_module(module: str, name: str) -> Agent:
         raise UsageError(f"{module}:{name} is no agent: it must be a function or have a method act(inputs)")
     function = cast("Callable[[Any], str | Decision]", found)
     return _TextAgent(function) if _takes_text(function) else function
-
-
-def _with_parents(module: str) -> list[str]:
-    parts = module.split(".")
-    return [".".join(parts[:count]) for count in range(1, len(parts) + 1)]
 
 
 def _takes_text(function: Callable[[Any], object]) -> bool:
