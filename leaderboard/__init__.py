@@ -11,6 +11,7 @@ audit/      runs an entry's agent again on episodes that nobody could foresee
 standings/  the tables: who is ranked, and which ranks are ties
 site/       writes the static site
 changes     checks a pull request
+players     fetches published players from the repository's history
 baselines   makes the entries of the built-in agents again
 git         what Git knows of the entries
 cli         the command `natlang-leaderboard`

@@ -208,6 +208,30 @@ def audit_command(
         typer.echo(printable(f"{badges} says that {found.entry} was audited"))
 
 
+players_app = typer.Typer(help="The board's published players, which the repository's history holds.")
+app.add_typer(players_app, name="players")
+
+
+@players_app.command("list")
+def players_list_command() -> None:
+    """Print the names of the board's published players."""
+    from leaderboard.players import player_names
+
+    typer.echo("\n".join(player_names()))
+
+
+@players_app.command("fetch")
+def players_fetch_command(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Players; by default all.")] = None,
+) -> None:
+    """Bring the files of published players into the cache, from this clone's history or from its origin."""
+    from leaderboard.players import fetch_players
+
+    fetched = fetch_players(names or (), report=lambda name: typer.echo(name, err=True))
+    size = sum(each.stat().st_size for each in fetched)
+    typer.echo(f"{len(fetched)} files fetched, {size / 1e6:.1f} MB; the others were here")
+
+
 @app.command("commit")
 def commit_command(
     agent: Annotated[str, typer.Option(help="The agent, as natlang evaluate --agent takes it.")],

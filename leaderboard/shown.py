@@ -13,7 +13,7 @@ import natlang_envs
 from leaderboard.schema import one_line
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import BUILT_IN, ENTRY_POINTS, SPECIAL
-from natlang_envs.evaluation.published import is_published, published_files
+from natlang_envs.evaluation.published import FILES, is_published, published_files
 from natlang_envs.evaluation.runs import digest_of
 from natlang_envs.registration import ENVIRONMENTS
 
@@ -77,10 +77,11 @@ def show(spec: str, folder: Path, files: Path | None = None) -> Shown:
     whole = False  # whether the checkpoint's SHA-256 stands for all that is shown
     if makers == [_OURS] and argument and files is None and is_published(path):
         given, checkpoint, whole = own / path.name, digest_of(path), True
-        for each in (path, *published_files(path)[1].values()):
-            copied = own / each.relative_to(path.parent)
-            copied.parent.mkdir(exist_ok=True)
-            _copy(each, copied)
+        _copy(path, own / path.name)
+        (own / FILES).mkdir()
+        for each in published_files(path)[1].values():
+            if not (copied := own / FILES / each.name).exists():
+                _copy(each, copied)
     elif makers and argument and path.exists():
         source = (files or path).absolute()
         whole = source == path

@@ -1,6 +1,6 @@
 """Plays every episode of a submission again and derives every number from what the environment does.
 
-Nothing that the submitter wrote is believed: not the rewards, not the observation hashes, not which episodes there
+Nothing that the submitter wrote is believed: not the rewards, not the digests, not which episodes there
 are. Replay proves what the actions earn; it cannot prove who chose them.
 """
 
@@ -325,7 +325,7 @@ def _replay(env: gymnasium.Env[str, str], recorded: Trajectory) -> tuple[Traject
 def _without_texts(played: Trajectory) -> Trajectory:
     """Return an episode with what the score needs, so that no text stays in memory."""
     steps = len(played.actions)
-    return Trajectory(played.task_id, played.seed, played.run, ("",) * steps, (), played.rewards, (), *_end(played))
+    return Trajectory(played.task_id, played.seed, played.run, ("",) * steps, (), played.rewards, "", *_end(played))
 
 
 def _end(played: Trajectory) -> tuple[bool, bool, bool]:

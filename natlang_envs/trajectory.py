@@ -1,7 +1,6 @@
-"""Recorded episodes: their running observation hash, their file format, and replay.
+"""Recorded episodes: the digest of what they showed, their file format, and replay.
 
-The hash of step t covers all observations up to t, so one digest after the last step stands for the whole text of an
-episode, and the first digest that differs names the step at which two episodes part.
+The running hash after step t covers all observations up to t, so the last one stands for the whole text of an episode.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ class Trajectory:
         actions: The T actions.
         reflections: What was said before each action, or None.
         rewards: The T rewards.
-        hashes: The T + 1 running hashes, the first after the reset.
+        digest: The running hash after the last step; see `chain`.
         terminated: Whether the last step terminated the episode.
         truncated: Whether the last step reached the horizon.
         success: `info["success"]` of the last step.
@@ -57,7 +56,7 @@ class Trajectory:
     actions: tuple[str, ...]
     reflections: tuple[str | None, ...]
     rewards: tuple[float, ...]
-    hashes: tuple[str, ...]
+    digest: str
     terminated: bool
     truncated: bool
     success: bool
@@ -85,7 +84,7 @@ class Recorder:
         self._actions: list[str] = []
         self._reflections: list[str | None] = []
         self._rewards: list[float] = []
-        self._hashes = [chain("", observation)]
+        self._digest = chain("", observation)
         self._end = (False, False, False)
 
     def add(
@@ -102,13 +101,13 @@ class Recorder:
         self._actions.append(str(escape_surrogates(action.strip())))
         self._reflections.append(None if reflection is None else escape_surrogates(reflection))
         self._rewards.append(float(reward))
-        self._hashes.append(chain(self._hashes[-1], observation))
+        self._digest = chain(self._digest, observation)
         self._end = (bool(terminated), bool(truncated), bool(success))
 
     def trajectory(self) -> Trajectory:
         """Return the episode as recorded so far."""
-        steps = (tuple(self._actions), tuple(self._reflections), tuple(self._rewards), tuple(self._hashes))
-        return Trajectory(*self._begin, *steps, *self._end)
+        steps = (tuple(self._actions), tuple(self._reflections), tuple(self._rewards))
+        return Trajectory(*self._begin, *steps, self._digest, *self._end)
 
 
 def play_again(
@@ -153,19 +152,19 @@ def as_recorded(env: gymnasium.Env[str, str], played: Trajectory) -> Trajectory:
 
 def difference(recorded: Trajectory, replayed: Trajectory) -> str | None:
     """Return in one line where a recorded episode is not what the environment does, or None."""
-    lengths = {len(recorded.actions), len(recorded.reflections), len(recorded.rewards), len(recorded.hashes) - 1}
-    if len(lengths) != 1:
-        return "actions, reflections, rewards and hashes have different lengths"
+    if len({len(recorded.actions), len(recorded.reflections), len(recorded.rewards)}) != 1:
+        return "actions, reflections and rewards have different lengths"
     if not (replayed.terminated or replayed.truncated):
         return f"the episode has not ended after its {len(recorded.actions)} recorded steps"
     if len(replayed.actions) < len(recorded.actions):
         return f"the episode ends after step {len(replayed.actions)}, but {len(recorded.actions)} steps are recorded"
-    for step, (claimed, actual) in enumerate(zip(recorded.hashes, replayed.hashes, strict=True)):
-        if claimed != actual:
-            return f"the observation hash of step {step} is {claimed[:12]}…, the environment gives {actual[:12]}…"
     for step, (claimed, actual) in enumerate(zip(recorded.rewards, replayed.rewards, strict=True), 1):
         if claimed != actual:
             return f"the reward of step {step} is {claimed}, the environment gives {actual}"
+    if recorded.digest != replayed.digest:
+        return (
+            f"the digest is {recorded.digest[:12]}…, the environment gives {replayed.digest[:12]}…"
+        )
     for name in ("terminated", "truncated", "success"):
         if getattr(recorded, name) != getattr(replayed, name):
             return f"{name} is {getattr(recorded, name)}, the environment gives {getattr(replayed, name)}"
@@ -283,6 +282,7 @@ _TYPES: dict[str, type] = {
     "task_id": str,
     "seed": int,
     "run": int,
+    "digest": str,
     "terminated": bool,
     "truncated": bool,
     "success": bool,
@@ -291,7 +291,6 @@ _LIST_TYPES: dict[str, tuple[type, ...]] = {
     "actions": (str,),
     "reflections": (str, type(None)),
     "rewards": (int, float),
-    "hashes": (str,),
 }
 
 

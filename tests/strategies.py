@@ -63,7 +63,7 @@ def trajectories(draw: st.DrawFn) -> Trajectory:
         actions=each(valid_text),
         reflections=each(st.none() | valid_text),
         rewards=each(st.floats(allow_nan=False, allow_infinity=False)),
-        hashes=each(_hash, steps + 1),
+        digest=draw(_hash),
         terminated=draw(st.booleans()),
         truncated=draw(st.booleans()),
         success=draw(st.booleans()),

@@ -31,7 +31,7 @@ from leaderboard.site.episodes import SHOWN, script_of, shown_episodes, viewed
 from leaderboard.site.failures import failures
 from leaderboard.site.overview import addresses, families, repository_of
 from leaderboard.site.paper import as_of, bibtex, latex, markdown
-from leaderboard.site.players import player_of, write_players
+from leaderboard.site.players import files_of, player_of, write_players
 from leaderboard.site.plots import learning_curves, size_against_success
 from leaderboard.site.references import with_references
 from leaderboard.standings.live import LiveRow, LiveTable, live_tables
@@ -229,7 +229,8 @@ def _write_entry(
         about=about,
         row=row,
         entry=entry,
-        player=player_of(row),
+        player=(player := player_of(row)),
+        player_here=player is not None and bool(files_of(player)),
         files=(SUBMISSION_FILE, TRAJECTORIES_FILE),
         up="../" * (row.path.count("/") + 2),
         index=_index(entry, numbers),

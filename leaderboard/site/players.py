@@ -20,16 +20,20 @@ def player_of(row: Row) -> Path | None:
 
 
 def write_players(rows: Sequence[Row], folder: Path) -> None:
-    """Write the players of entries, so that whoever reads the site can load them; a damaged one is left out."""
+    """Write the players of entries, with the files that are on this machine, for readers of the site."""
     for player in sorted({found for row in rows if (found := player_of(row)) is not None}):
-        try:
-            files = published_files(player)[1].values()
-        except UsageError:
-            continue
         write_whole(folder / player.name, player.read_bytes())
-        for each in files:
+        for each in files_of(player):
             if not (written := folder / FILES / each.name).exists():
                 write_whole(written, each.read_bytes())
+
+
+def files_of(player: Path) -> list[Path]:
+    """Return the files of a published player; none where one is missing or damaged."""
+    try:
+        return list(published_files(player)[1].values())
+    except UsageError:
+        return []
 
 
 def _players(beside: Path) -> dict[str, Path]:

@@ -233,7 +233,7 @@ def replay_command(
     tasks: TasksOption = None,
     repository: RepositoryOption = None,
 ) -> None:
-    """Replay a run and say whether every observation hash and reward holds."""
+    """Replay a run and say whether every text and reward holds."""
     run, trajectories = read_run(folder)
     whole, episodes = split_shortened(run.protocol)
     if labels is None and tasks is None and repository is None:

@@ -1,7 +1,8 @@
 """Published players: a small JSON file that names all files of an agent by SHA-256, and the files themselves.
 
 NAME.json stands beside the folder `files/`, which holds each file, compressed, under its SHA-256: players that have a
-file in common share it. So the SHA-256 of NAME.json stands for everything that the agent is made of.
+file in common share it. So the SHA-256 of NAME.json stands for everything that the agent is made of. A file that is not
+there is read from the cache, where `natlang-leaderboard players fetch` puts those of the board's players.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from natlang_envs.errors import UsageError
-from natlang_envs.files import write_whole
+from natlang_envs.files import cache_folder, write_whole
 
 FILES = "files"  # the folder beside NAME.json
 _FORMAT = 1
@@ -46,7 +47,7 @@ def publish(player: Path, policy: str, contents: Mapping[str, bytes]) -> Path:
     if player.exists() and (not player.is_file() or player.read_bytes() != text):
         raise UsageError(f"{player} is there already and is not this player: choose another name, or delete it")
     for name, content in packed.items():
-        if not (file := _file(player, named[name])).exists():
+        if not (file := player.parent / FILES / f"{named[name]}.gz").exists():
             write_whole(file, content)
     write_whole(player, text)
     return player
@@ -63,6 +64,20 @@ def published_files(player: Path) -> tuple[str, dict[str, Path]]:
     Raises:
         UsageError: It is no published player, or a file is missing or another one.
     """
+    policy, named = named_files(player)
+    found = {name: _file(player, digest) for name, digest in named.items()}
+    for name, file in found.items():
+        if hashlib.sha256(_read(file, _MOST_PACKED)).hexdigest() != named[name]:
+            raise UsageError(f"{file} has not the SHA-256 of its name: it was changed, or is damaged")
+    return policy, found
+
+
+def named_files(player: Path) -> tuple[str, dict[str, str]]:
+    """Return what of a published player plays, and the SHA-256 of each of its files, which need not be here.
+
+    Raises:
+        UsageError: It is no published player.
+    """
     try:
         read: Any = json.loads(_read(player, _MOST_TEXT), object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
@@ -74,14 +89,10 @@ def published_files(player: Path) -> tuple[str, dict[str, Path]]:
         raise UsageError(f"{player} is no published player of format {_FORMAT}: make one with `reflect-rl publish`")
     if not isinstance(files, dict) or not 0 < len(named := cast("dict[str, Any]", files)) <= _MOST_NAMED:
         raise UsageError(f"{player} names no files: make it with `reflect-rl publish`")
-    found: dict[str, Path] = {}
     for name, digest in named.items():
         if not _NAME.fullmatch(name) or not _DIGEST.fullmatch(str(digest)):
             raise UsageError(f"{player} names {name[:80]!r}, which is no file of a player")
-        file = found[name] = _file(player, str(digest))
-        if hashlib.sha256(_read(file, _MOST_PACKED)).hexdigest() != digest:
-            raise UsageError(f"{file} has not the SHA-256 of its name: it was changed, or is damaged")
-    return policy, found
+    return policy, named
 
 
 def unpacked(file: Path) -> bytes:
@@ -100,8 +111,20 @@ def unpacked(file: Path) -> bytes:
     return content
 
 
+def fetched_file(digest: str) -> Path:
+    """Return where the cache holds a fetched file of a published player."""
+    return cache_folder() / "players" / f"{digest}.gz"
+
+
 def _file(player: Path, digest: str) -> Path:
-    return player.parent / FILES / f"{digest}.gz"
+    beside = player.parent / FILES / f"{digest}.gz"
+    if beside.exists() or beside.is_symlink():
+        return beside
+    if not (fetched := fetched_file(digest)).is_file():
+        raise UsageError(
+            f"{beside} is missing: for a player of the board, natlang-leaderboard players fetch {player.stem}"
+        )
+    return fetched
 
 
 def _read(path: Path, most: int) -> bytes:

@@ -34,9 +34,9 @@ class Forged:
         self.episodes: Episodes = [json.loads(line) for line in gzip.decompress(packed).decode().split("\n") if line]
 
     def rehash(self) -> None:
-        """Recompute all running observation hashes by playing the actions."""
+        """Recompute all digests by playing the actions."""
         for episode in self.episodes:
-            episode["hashes"] = played_hashes(episode)
+            episode["digest"] = played_digest(episode)
 
     def save(self, *, redigest: bool) -> None:
         """Write both files; with `redigest` the SHA-256 in `submission.json` fits."""
@@ -59,18 +59,18 @@ def as_written(episode: dict[str, Any]) -> str:
     return json.dumps(episode, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
-def played_hashes(episode: dict[str, Any]) -> list[str]:
-    """Return the hashes that the environment gives for the actions; past the end, those of the last text again."""
+def played_digest(episode: dict[str, Any]) -> str:
+    """Return the digest that the environment gives for the actions; past the end, of the last text again."""
     env = load_protocol(PROTOCOL).make_env()
     observation, _ = env.reset(seed=0, options={"task_id": episode["task_id"]})
-    hashes = [chain("", observation)]
+    digest = chain("", observation)
     ended = False
     for action in episode["actions"]:
         if not ended:
             observation, _, terminated, truncated, _ = env.step(AsRecorded(action))
             ended = terminated or truncated
-        hashes.append(chain(hashes[-1], observation))
-    return hashes
+        digest = chain(digest, observation)
+    return digest
 
 
 def first(episodes: Episodes, *, success: bool) -> dict[str, Any]:
@@ -95,11 +95,11 @@ def reward_not_a_number(forged: Forged) -> None:
 
 
 def change_hash(forged: Forged) -> None:
-    first(forged.episodes, success=True)["hashes"][1] = "0" * 64
+    first(forged.episodes, success=True)["digest"] = "0" * 64
 
 
 def hash_of_two_lines(forged: Forged) -> None:
-    first(forged.episodes, success=True)["hashes"][1] = "0\n1\x1b[31m\u2028"
+    first(forged.episodes, success=True)["digest"] = "0\n1\x1b[31m\u2028"
 
 
 def claim_success(forged: Forged) -> None:
@@ -136,7 +136,7 @@ def swap_lines(forged: Forged) -> None:
 
 def swap_actions(forged: Forged) -> None:
     won, lost = first(forged.episodes, success=True), first(forged.episodes, success=False)
-    for key in ("actions", "reflections", "rewards", "hashes", "success"):
+    for key in ("actions", "reflections", "rewards", "digest", "success"):
         won[key], lost[key] = lost[key], won[key]
 
 
@@ -166,12 +166,12 @@ def change_run(forged: Forged) -> None:
 
 def truncate(forged: Forged) -> None:
     episode = first(forged.episodes, success=True)
-    for key in ("actions", "reflections", "rewards", "hashes"):
+    for key in ("actions", "reflections", "rewards"):
         episode[key].pop()
 
 
 def no_steps(forged: Forged) -> None:
-    forged.episodes[0].update(actions=[], reflections=[], rewards=[], hashes=forged.episodes[0]["hashes"][:1])
+    forged.episodes[0].update(actions=[], reflections=[], rewards=[])
 
 
 def step_after_the_end(forged: Forged) -> None:
@@ -179,7 +179,6 @@ def step_after_the_end(forged: Forged) -> None:
     episode["actions"].append("pick up passenger")
     episode["reflections"].append(None)
     episode["rewards"].append(20.0)
-    episode["hashes"].append("0" * 64)
 
 
 def lose_a_reward(forged: Forged) -> None:
@@ -370,5 +369,5 @@ FORGERIES: tuple[Callable[[Forged], None], ...] = (
     whole_number_for_a_reward,
     keys_in_another_order,
 )
-# These edit only hashes, or leave nothing to play: with every hash recomputed the entry is honest again, or unplayable.
+# These edit only digests, or leave nothing to play: with all digests recomputed the entry is honest, or unplayable.
 NOT_REHASHED = (change_hash, hash_of_two_lines, task_of_another_split, episode_is_a_list)

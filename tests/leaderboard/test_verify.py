@@ -93,7 +93,7 @@ def test_forgery_is_refused(forgery: Callable[[Forged], None], recomputed: str, 
 @pytest.mark.parametrize(
     ("forgery", "says"),
     [
-        ("change_action", "the observation hash of step"),
+        ("change_action", "the reward of step"),
         ("change_reward", "the environment gives -1"),
         ("claim_success", "success is True, the environment gives False"),
         ("drop_episode", "seed 3, run 0) is missing; it is number 4 of the protocol"),
@@ -147,7 +147,7 @@ def one_change(episodes: list[dict[str, Any]], data: st.DataObject) -> None:
         "actions": st.sampled_from(["move south", "move north", "move east", "move west", "pick up passenger", ""])
         | st.text(max_size=60),
         "rewards": st.floats() | st.integers(),
-        "hashes": st.text("0123456789abcdef", min_size=64, max_size=64) | st.text(),
+        "digest": st.text("0123456789abcdef", min_size=64, max_size=64) | st.text(),
         "task_id": st.sampled_from([each["task_id"] for each in episodes]) | st.text(),
         "seed": st.integers(),
         "run": st.integers(),

@@ -204,7 +204,7 @@ def no_json(player: Path) -> None:
 REFUSED: dict[Callable[[Path], None], str] = {
     another_weight: "has not the SHA-256 of its name: it was changed, or is damaged",
     a_link: "is missing or is no plain file",
-    gone: "is missing or is no plain file",
+    gone: "is missing: for a player of the board",
     out_of_the_folder: r"names '\.\./policy/config.json', which is no file of a player",
     code: "names policy/modeling.py, which is no file of a player",
     named_twice: "a published player names a file twice: make one with `reflect-rl publish`",
