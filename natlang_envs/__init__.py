@@ -35,11 +35,6 @@ cli/                 the `natlang` command
 
 from __future__ import annotations
 
-import sys
-from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from natlang_envs.env import NatLangEnv, Snapshot, unwrap
@@ -62,37 +57,6 @@ __all__ = [
 ]
 __version__ = "0.1.0"
 
-# Former names of modules: importing one gives the module of today.
-MOVED = {
-    f"{__name__}.{former}": f"{__name__}.{now}"
-    for former, now in {
-        "copilot.drivers": "copilot.copilot",
-        "enumeration": "prompt",
-        "minari": "learners.minari",
-        "trl": "learners.trl",
-        "vector_wrappers": "learners.vector_wrappers",
-        "wrappers": "learners.wrappers",
-    }.items()
-}
-
-
-class _Moved(MetaPathFinder, Loader):
-    """Finds modules by their former names."""
-
-    def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        return ModuleSpec(fullname, self) if fullname in MOVED else None
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType:
-        module = import_module(MOVED[spec.name])
-        spec.loader_state = module.__spec__
-        return module
-
-    def exec_module(self, module: ModuleType) -> None:
-        # It was run under its own name, whose spec `create_module` has put aside.
-        module.__spec__ = module.__spec__ and module.__spec__.loader_state
-
-
-sys.meta_path.append(_Moved())
 register_all()
 
 

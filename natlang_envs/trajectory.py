@@ -162,9 +162,7 @@ def difference(recorded: Trajectory, replayed: Trajectory) -> str | None:
         if claimed != actual:
             return f"the reward of step {step} is {claimed}, the environment gives {actual}"
     if recorded.digest != replayed.digest:
-        return (
-            f"the digest is {recorded.digest[:12]}…, the environment gives {replayed.digest[:12]}…"
-        )
+        return f"the digest is {recorded.digest[:12]}…, the environment gives {replayed.digest[:12]}…"
     for name in ("terminated", "truncated", "success"):
         if getattr(recorded, name) != getattr(replayed, name):
             return f"{name} is {getattr(recorded, name)}, the environment gives {getattr(replayed, name)}"

@@ -65,11 +65,6 @@ NOT_RUN = (
     Left("contract.md", r"pytest", OWN),
     Left("evaluate.md", r".* --backend ray", GPU),
     Left("evaluate.md", r"inspect eval", "tests/libraries/test_inspect.py runs it"),
-    Left(
-        "leaderboard_policy.md",
-        r"natlang data (seal|open|check)",
-        "tests/natlang_envs/autoexplore/test_dataset_sealed.py seals",
-    ),
     Left("libraries.md", r"from openenv", "needs openenv, which `make libraries` installs"),
     Left(
         "submit.md", r"natlang protocol live|.*(round\.json|runs/live)", "tests/leaderboard/test_live.py plays a round"

@@ -11,7 +11,6 @@ data, labels    `natlang data`: repositories, and labels
 harbor          `natlang data export --format harbor`: which tasks
 mutate          `natlang data mutate`: tasks of broken code
 change_tables   `natlang data check --change`
-sealed          `natlang data`: labels that are held back
 alfworld        `natlang alfworld`
 doctor          `natlang doctor`
 check_sandbox   `natlang check-sandbox`

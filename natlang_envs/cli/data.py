@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache, partial
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,14 +12,12 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColum
 from rich.table import Column, Table
 
 from natlang_envs.autoexplore.changing.repositories import pinned_for_changes
-from natlang_envs.autoexplore.dataset.catalogue import COFFEE, PinnedRepository, catalogue
-from natlang_envs.autoexplore.dataset.coffee_company import build_coffee_company
+from natlang_envs.autoexplore.dataset.catalogue import PinnedRepository, catalogue
 from natlang_envs.autoexplore.dataset.fetch import fetch, problem_of
 from natlang_envs.autoexplore.dataset.package_index import Index
 from natlang_envs.autoexplore.freely import lab
 from natlang_envs.cli.labels import labels_app
 from natlang_envs.cli.mutate import mutate_app
-from natlang_envs.cli.sealed import sealed_app
 from natlang_envs.cli.support import printable
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.files import cache_folder
@@ -28,7 +25,6 @@ from natlang_envs.files import cache_folder
 data_app = typer.Typer(help="The labelled dataset of AutoExplore: fetch its repositories, make and check labels.")
 
 data_app.registered_commands += labels_app.registered_commands
-data_app.registered_commands += sealed_app.registered_commands
 data_app.registered_commands += mutate_app.registered_commands
 
 Names = Annotated[list[str] | None, typer.Argument(help="Names of repositories, or lab; all without any.")]
@@ -130,21 +126,9 @@ def _show(progress: Progress, bar: TaskID, done: int, whole: int | None) -> None
 def path_command(name: Annotated[str, typer.Argument(help="The name of a repository.")]) -> None:
     """Print the folder of a repository's files, which has to be in the cache."""
     entry = _pinned()[one_of("repository", name, _pinned())]
-    if not entry.is_cached and name != COFFEE:
+    if not (entry.is_cached or entry.is_shipped):
         raise UsageError(f"the files of {name} {entry.version} are not here: run natlang data fetch {name}")
     typer.echo(str(fetch(entry, cache(Index))))
-
-
-@data_app.command("coffee")
-def coffee_command(
-    folder: Annotated[Path, typer.Argument(help="A folder that does not exist yet.")],
-    scale: Annotated[str, typer.Option(help="small, paper (12 million tokens), or days of receipts.")] = "small",
-) -> None:
-    """Build the Coffee Company in a folder of yours, with tables as large as you like."""
-    if folder.exists() or folder.is_symlink():
-        raise UsageError(f"{folder} exists: choose another folder")
-    build_coffee_company(folder.absolute(), int(scale) if scale.isascii() and scale.isdigit() else scale)
-    typer.echo(str(folder))
 
 
 def _pinned() -> dict[str, PinnedRepository]:

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from natlang_envs import MOVED
-
 ROOT = Path(__file__).parents[2]
 CORE = ROOT / "natlang_envs"
 LIBRARIES = ("torch", "transformers", "pydantic", "typer", "rich", "jinja2", "matplotlib", "pygame")
@@ -82,34 +80,22 @@ def test_any_part_can_be_imported_first(module: str) -> None:
     python(f"import natlang_envs.{module}")  # a circular import or a second registration would say so
 
 
-@pytest.mark.parametrize(("former", "now"), MOVED.items())
-def test_a_module_goes_by_its_former_name_too(former: str, now: str) -> None:
-    if now == "natlang_envs.learners.minari":
-        pytest.importorskip("minari")
-    code = f"""
-import importlib, sys
-old = importlib.import_module({former!r})
-assert sys.modules[{former!r}] is importlib.import_module({now!r}) is old
-print(old.__name__, old.__spec__.name, importlib.reload(old) is old)
-"""
-    assert python(code) == f"{now} {now} True"
-
-
 def test_names_of_the_encoders_stand_in_the_package_of_learners() -> None:
     assert python("from natlang_envs.learners import TextEncoder; print(TextEncoder.__module__)").endswith(".encoders")
 
 
-@pytest.mark.parametrize("path", sorted(CORE.rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))
-def test_arrows_run_down_only(path: Path) -> None:
-    imported = set(imports(path))
-    tops = {name.partition(".")[0] for name in imported}
-    assert not tops & {"torch", "transformers", "tokenizers", "pydantic", "leaderboard", "reference_agent", "tests"}
-    home = path.relative_to(CORE).parts[0]
-    if home == "cli":  # at the top: a command is about an environment
-        return
-    others = {f"natlang_envs.{package}" for package in PACKAGES if package != home}
-    crossing = {name for name in imported if any(name == each or name.startswith(f"{each}.") for each in others)}
-    assert not crossing, f"{path} imports another environment's package"
+def test_arrows_run_down_only() -> None:
+    for path in sorted(CORE.rglob("*.py")):
+        imported = set(imports(path))
+        tops = {name.partition(".")[0] for name in imported}
+        above = {"torch", "transformers", "tokenizers", "pydantic", "leaderboard", "reference_agent", "tests"}
+        assert not tops & above, path
+        home = path.relative_to(CORE).parts[0]
+        if home == "cli":  # at the top: a command is about an environment
+            continue
+        others = {f"natlang_envs.{package}" for package in PACKAGES if package != home}
+        crossing = {name for name in imported if any(name == each or name.startswith(f"{each}.") for each in others)}
+        assert not crossing, f"{path} imports another environment's package"
 
 
 def test_the_leaderboard_never_imports_the_agent() -> None:

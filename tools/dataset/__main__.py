@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Annotated
 
@@ -10,13 +9,12 @@ import typer
 
 from natlang_envs.autoexplore.dataset.blind_review import sample, write_readings
 from natlang_envs.autoexplore.dataset.card import card
-from natlang_envs.autoexplore.dataset.catalogue import COFFEE, data_folder, repository_folder
+from natlang_envs.autoexplore.dataset.catalogue import data_folder
 from natlang_envs.autoexplore.dataset.report import all_parts
 from natlang_envs.autoexplore.dataset.shipped import digest, load_labels
 from natlang_envs.cli.support import run_app
 from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
-from natlang_envs.repository.tree import open_repository
 
 app = typer.Typer(help="Maintain the labelled dataset.", pretty_exceptions_enable=False)
 Out = Annotated[Path, typer.Option("-o", "--out", help="The file to write.")]
@@ -40,18 +38,6 @@ def sample_command(out: Out) -> None:
     chosen = sample(label for labels in all_parts(load_labels).values() for label in labels)
     write_readings(out, chosen)
     typer.echo(f"{len(chosen)} questions are in {out}: write the path of a file into each line's file.")
-
-
-@app.command("pin")
-def pin_command() -> None:
-    """Write the digest of the Coffee Company's files into the catalogue, after its sources changed."""
-    repository = open_repository(repository_folder(COFFEE))
-    path = data_folder() / "repositories.toml"
-    before, name, after = path.read_text(encoding="utf-8").partition(f'name = "{COFFEE}"')
-    own, gap, others = after.partition("\n\n")
-    own = re.sub(r'(?m)^digest = ".*"$', f'digest = "{repository.digest}"', own)
-    own = re.sub(r"(?m)^files = \d+$", f"files = {len(repository.files)}", own)
-    write_whole(path, "".join((before, name, own, gap, others)).encode())
 
 
 if __name__ == "__main__":

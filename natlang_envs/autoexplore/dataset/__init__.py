@@ -8,13 +8,11 @@ labels           a question, its targets, and the evidence
 shipped          the dataset's own labels, a file for each split; evidence that is not quoted, for its licence
 checks           the rules that every label satisfies
 near_duplicates  questions that are nearly the same
-sealed           labels that are held back: a root to publish, and opening them later
 report           checks, counts and simple searchers over all labels
 blind_review     a second reading that does not know the answers
 export           state-action pairs, and the published form
 card             the dataset card
 llm_labels       labels of your own repository, by a model
-coffee_company/  builds the one repository that is not fetched
 """
 
 from __future__ import annotations

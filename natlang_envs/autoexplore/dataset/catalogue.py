@@ -6,40 +6,24 @@ packaging adds to a distribution is left out, since it repeats files of the proj
 
 from __future__ import annotations
 
-import hashlib
 import tomllib
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from natlang_envs.autoexplore.dataset.unpack import unpack
 from natlang_envs.errors import UsageError, one_of, reason
 from natlang_envs.files import cache_folder
 from natlang_envs.tasks import Split
 
-COFFEE = "coffee-company"  # the one that is built, not fetched
+COFFEE = "coffee-company"  # the one whose archive is part of the dataset
 
 
 def data_folder() -> Path:
     """Return the folder of the dataset's own files: in the checkout, or where the wheel put them."""
     checkout = Path(__file__).parents[3] / "datasets" / "autoexplore"
     return checkout if checkout.is_dir() else Path(__file__).parent / "data"
-
-
-def coffee_files() -> list[Path]:
-    """Return the hand-written files of the Coffee Company, sorted; pip compiles Python files where it installs them."""
-    found = (data_folder() / "coffee_company").rglob("*")
-    return sorted(path for path in found if path.is_file() and "__pycache__" not in path.parts)
-
-
-@cache
-def coffee_sources() -> str:
-    """Return a digest of what the Coffee Company is built from."""
-    total = hashlib.sha256()
-    for path in (*coffee_files(), *sorted(Path(__file__).parent.joinpath("coffee_company").glob("*.py"))):
-        content = hashlib.sha256(path.read_bytes()).hexdigest()
-        total.update(f"{content} {path.parent.name}/{path.name}\n".encode())
-    return total.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -51,7 +35,7 @@ class PinnedRepository:
     licence: str  # its SPDX identifier
     split: Split  # `train`, `validation` or `test`: declared, for ever
     about: str  # a few words on what it is
-    sha256: str  # of the archive; empty for the Coffee Company, which is built
+    sha256: str  # of the archive; empty where it is part of the dataset
     digest: str  # of the files' names and contents: see `tree.Repository.digest`
     files: int  # how many they are
 
@@ -63,8 +47,17 @@ class PinnedRepository:
     @property
     def folder(self) -> Path:
         """Where its files lie once they are there; the name holds the pin, so another pin is another folder."""
-        pin = self.sha256 or coffee_sources()
-        return cache_folder() / "repositories" / f"{self.name}-{self.version}-{pin[:12]}"
+        return cache_folder() / "repositories" / f"{self.name}-{self.version}-{(self.sha256 or self.digest)[:12]}"
+
+    @property
+    def is_shipped(self) -> bool:
+        """Whether its archive is part of the dataset, so that it needs no network."""
+        return self.shipped_archive.is_file()
+
+    @property
+    def shipped_archive(self) -> Path:
+        """Where its archive lies if it is part of the dataset."""
+        return data_folder() / self.archive
 
     @property
     def is_cached(self) -> bool:
@@ -101,13 +94,10 @@ def pinned_repository(name: str) -> PinnedRepository:
 
 
 def repository_folder(name: str) -> Path:
-    """Return the folder with a repository's files; the Coffee Company is built when it is first asked for."""
+    """Return the folder with a repository's files; a shipped archive is unpacked when it is first asked for."""
     entry = pinned_repository(name)
     if not entry.is_cached:
-        if name != COFFEE:
+        if not entry.is_shipped:
             raise UsageError(f"the files of {name} are not here: run natlang data fetch, or natlang data fetch {name}")
-        # Imported here: few who ask for a repository build one.
-        from natlang_envs.autoexplore.dataset.coffee_company import build_coffee_company
-
-        build_coffee_company(entry.folder)
+        unpack(entry.shipped_archive, entry.folder)
     return entry.folder

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
-from natlang_envs.autoexplore.dataset.catalogue import COFFEE, PinnedRepository
-from natlang_envs.autoexplore.dataset.coffee_company import build_coffee_company
+from natlang_envs.autoexplore.dataset.catalogue import PinnedRepository
 from natlang_envs.autoexplore.dataset.package_index import Index
 from natlang_envs.autoexplore.dataset.unpack import told, unpack
 from natlang_envs.errors import UsageError
@@ -51,8 +50,8 @@ def fetch(entry: PinnedRepository, index: Callable[[], Index], progress: Progres
     """
     if entry.is_cached:
         return entry.folder
-    if entry.name == COFFEE:
-        build_coffee_company(entry.folder)
+    if entry.is_shipped:
+        unpack(entry.shipped_archive, entry.folder)
         return entry.folder
     archives = archives_folder()
     try:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from natlang_envs.autoexplore.dataset.catalogue import COFFEE, catalogue, repository_folder
+from natlang_envs.autoexplore.dataset.catalogue import catalogue, repository_folder
 from natlang_envs.autoexplore.dataset.checks import (
     duplicate_problems,
     evidence_elsewhere,
@@ -40,7 +40,7 @@ class Checked(NamedTuple):
 
 def folder_here(name: str) -> Path | None:
     """Return the folder of a repository of the dataset, if it is here."""
-    here = name == COFFEE or (name in catalogue() and catalogue()[name].is_cached)
+    here = name in catalogue() and (catalogue()[name].is_cached or catalogue()[name].is_shipped)
     return repository_folder(name) if here else None
 
 

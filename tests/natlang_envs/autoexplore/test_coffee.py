@@ -4,41 +4,30 @@ from __future__ import annotations
 
 import ast
 import datetime
-import hashlib
 import json
 import os
 import re
 import subprocess
 import sys
-import time
 import tomllib
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from natlang_envs.autoexplore.dataset.catalogue import data_folder
-from natlang_envs.autoexplore.dataset.coffee_company.build import build_coffee
-from natlang_envs.errors import UsageError
+from natlang_envs.repository.tree import Repository
 from tests.support.coffee_figures import figures, read
 
 STATED = Path(__file__).with_name("coffee_stated.json")  # lines of documents, with the figures' names for the figures
-TABLES = "0142f58bbdc6be7fd1bb5b676213486de1d847c9e98ccc9f0e7e2f9377200182"
 
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def build(folder: Path, scale: str | int = "small") -> Path:
-    folder.mkdir()
-    build_coffee(folder, scale)
-    return folder
-
-
 @pytest.fixture(scope="module")
-def company(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(tmp_path_factory.mktemp("coffee") / "company")
+def company(coffee: Repository) -> Path:
+    return coffee.path
 
 
 @pytest.fixture(scope="module")
@@ -64,57 +53,6 @@ def test_enough_files_at_every_depth(files):
     assert all(
         suffixes[suffix] >= 3 for suffix in (".md", ".csv", ".py", ".go", ".ts", ".java", ".rs", ".sql", ".yaml")
     )
-
-
-def test_holds_every_hand_written_file_as_it_is(files):
-    source = contents(data_folder() / "coffee_company")
-    assert len(source) >= 380
-    assert {name: files.get(name) for name in source} == source
-    generated = [name for name in files if name not in source]
-    assert len(generated) >= 30
-    assert all(name.startswith("data/") for name in generated)
-
-
-def test_is_quick(tmp_path):
-    start = time.process_time()
-    build(tmp_path / "again")
-    assert time.process_time() - start < 2
-
-
-def test_tables_are_the_same_bytes_on_every_machine(files):
-    total = hashlib.sha256()
-    source = contents(data_folder() / "coffee_company")
-    for name in sorted(set(files) - set(source)):
-        total.update(f"{name} {hashlib.sha256(files[name]).hexdigest()}\n".encode())
-    assert total.hexdigest() == TABLES
-
-
-@pytest.mark.parametrize("seed", ["0", "271828"])
-def test_tables_do_not_depend_on_the_process(files, tmp_path, seed):
-    module = "natlang_envs.autoexplore.dataset.coffee_company.build"
-    code = f"import sys, pathlib; from {module} import build_coffee as b; b(pathlib.Path(sys.argv[1]))"
-    root = str(Path(__file__).parents[3])
-    environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": root, "TZ": "Asia/Tokyo"}
-    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, env=environment)
-    assert contents(tmp_path) == files
-
-
-def test_a_larger_scale_has_more_receipts_and_is_otherwise_the_same(files, tmp_path):
-    larger = contents(build(tmp_path / "larger", 12))
-    assert set(larger) == set(files)
-    for name, content in files.items():
-        if name.startswith("data/sales/receipts/"):
-            assert larger[name].endswith(content[content.index(b"\n") + 1 :])
-            assert len(larger[name]) > len(content)
-        else:
-            assert larger[name] == content
-
-
-@pytest.mark.parametrize("scale", ["large", "", "0", 0, -1, 366])
-def test_unknown_scale(tmp_path, scale):
-    with pytest.raises(UsageError, match="small, paper, or days of receipts from 1 to 365"):
-        build_coffee(tmp_path, scale)
-    assert not list(tmp_path.iterdir())
 
 
 def test_receipts_add_up_to_the_days(company):

@@ -43,7 +43,6 @@ def test_wrong_datasets_are_named(arguments: dict[str, Any], words: str) -> None
         gymnasium.make("NatLang/AutoExplore-v0", **arguments)
 
 
-@pytest.mark.skipif(not pinned_repository(COFFEE).digest, reason="repositories.toml does not pin it yet")
 def test_the_coffee_company_is_the_same_on_every_machine(coffee: Repository) -> None:
     assert (coffee.digest, len(coffee.files)) == (pinned_repository(COFFEE).digest, pinned_repository(COFFEE).files)
 

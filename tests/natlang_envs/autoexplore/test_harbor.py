@@ -15,6 +15,7 @@ import pytest
 
 from natlang_envs.autoexplore.changing.picking.books import shipped_books
 from natlang_envs.autoexplore.changing.picking.tasks import ChangeTasks
+from natlang_envs.autoexplore.dataset.catalogue import repository_folder
 from natlang_envs.autoexplore.dataset.shipped import load_labels
 from natlang_envs.autoexplore.freely.test_files import function_of
 from natlang_envs.autoexplore.harbor import Change, Question, write_tasks
@@ -224,7 +225,7 @@ def test_own_labels_and_own_change_tasks_are_written(tmp_path: Path) -> None:
     labels.write_text(f"{label.to_json()}\n", encoding="utf-8")
     for number, (option, file, repository) in enumerate(
         (
-            ("--labels", labels, folder / "dataset/coffee_company"),
+            ("--labels", labels, repository_folder("coffee-company")),
             ("--tasks", folder / "changing/listed/test/gift-cards.jsonl", folder / "changing/services/gift-cards"),
         )
     ):
