@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 from natlang_envs.autoexplore.changing.making import FORMAT, Row, read_journal
@@ -12,11 +13,11 @@ PYTHONS = ("3.11", "3.12", "3.13")  # under which the tasks are the same
 
 
 def write_book(journal: Path, out: Path, repository: str, kind: str, pythons: tuple[str, ...] = PYTHONS) -> int:
-    """Write a journal's finished tasks, and beside them what each edit makes fail where nothing is broken.
+    """Write a journal's finished tasks, and what each edit makes fail where nothing is broken.
 
     Args:
         journal: The journal; its making is at its end.
-        out: The file of tasks; `NAME.scanned.jsonl` comes beside it.
+        out: The file of tasks, compressed if its name ends in `.gz`.
         repository: What the repository is called.
         kind: Whose it is: `own`, `public` or `yours`.
         pythons: The versions under which the tasks were checked.
@@ -39,6 +40,6 @@ def write_book(journal: Path, out: Path, repository: str, kind: str, pythons: tu
         {name: row[name] for name in ("scanned", "outcomes", "edits", "covered")} for row in rows if "scanned" in row
     ]
     out.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(out, b"".join(map(json_line, [head, *tasks])))
-    write_whole(out.with_name(f"{out.stem}.scanned.jsonl"), b"".join(map(json_line, scans)))
+    text = b"".join(map(json_line, [head, *tasks, *scans]))
+    write_whole(out, gzip.compress(text, mtime=0) if out.suffix == ".gz" else text)
     return len(tasks)

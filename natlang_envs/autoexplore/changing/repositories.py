@@ -72,7 +72,7 @@ class ChangeRepository:
     @property
     def listed(self) -> Path:
         """The file of its tasks."""
-        return LISTED / self.split / f"{self.name}.jsonl"
+        return LISTED / self.split / f"{self.name}.jsonl.gz"
 
     def open(self) -> Subject:
         """Read its sources."""

@@ -259,10 +259,11 @@ def test_a_file_of_tasks_is_made_from_a_journal_and_checked(shop: Subject, journ
     listed = tmp_path / "train" / "shop.jsonl"
     made = [row for row in rows_of(journal) if "issue" in row]
     assert write_book(journal, listed, "shop", "own") == len(made)
-    head, *tasks = rows_of(listed)
+    head, *rows = rows_of(listed)
+    tasks, scans = rows[: len(made)], rows[len(made) :]
     assert (head["format"], head["repository"], head["kind"], head["digest"]) == (1, "shop", "own", shop.digest)
     assert tasks == made
-    assert [row["scanned"] for row in rows_of(listed.with_name("shop.scanned.jsonl"))] == list(shop.sources)
+    assert [row["scanned"] for row in scans] == list(shop.sources)
     (tmp_path / "empty.jsonl").write_bytes(journal.read_bytes().splitlines(keepends=True)[0])
     with pytest.raises(UsageError, match="holds no finished task: go on with making"):
         write_book(tmp_path / "empty.jsonl", listed, "shop", "own")

@@ -226,7 +226,7 @@ def test_own_labels_and_own_change_tasks_are_written(tmp_path: Path) -> None:
     for number, (option, file, repository) in enumerate(
         (
             ("--labels", labels, repository_folder("coffee-company")),
-            ("--tasks", folder / "changing/listed/test/gift-cards.jsonl", folder / "changing/services/gift-cards"),
+            ("--tasks", folder / "changing/listed/test/gift-cards.jsonl.gz", folder / "changing/services/gift-cards"),
         )
     ):
         out = tmp_path / str(number)

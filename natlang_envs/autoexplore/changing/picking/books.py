@@ -1,13 +1,15 @@
 """Files of change tasks: one a repository, JSON lines.
 
 The first line tells of the repository: `format`, `repository`, `kind`, `digest`, `tests`. Each further line is the
-outcomes of a source's edits where nothing is broken (`scanned`), or a task with its table (`id`). In the package, the
-former lie in a file beside: `NAME.scanned.jsonl`.
+outcomes of a source's edits where nothing is broken (`scanned`), or a task with its table (`id`). The package's files
+are compressed.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
+import zlib
 from collections.abc import Callable
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
@@ -38,9 +40,6 @@ class Book:
     def __init__(self, path: Path) -> None:
         self.path = path
         head, *rows = _read(path)
-        beside = path.with_name(f"{path.stem}.scanned.jsonl")
-        if beside.exists():
-            rows += _read(beside)
         if head.get("format") != FORMAT:
             raise UsageError(f"{path} has the format {head.get('format')!r}, not {FORMAT}: make the tasks again")
         _check(path, 1, head, _HEAD)
@@ -90,8 +89,10 @@ class Book:
 
 def _read(path: Path) -> list[Row]:
     try:
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    except (OSError, ValueError) as error:
+        content = path.read_bytes()
+        text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode()
+        rows = [json.loads(line) for line in text.splitlines()]
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         raise UsageError(f"{path} cannot be read ({reason(error)}): make tasks with natlang data mutate") from None
     if not rows or not all(isinstance(row, dict) for row in rows):
         raise UsageError(f"{path} holds no tasks: make them with natlang data mutate")
@@ -129,5 +130,4 @@ def open_book(path: str | Path) -> Book:
 @cache
 def shipped_books(split: str) -> dict[str, Book]:
     """Return the books of a split of the package, by repository."""
-    files = sorted(path for path in (LISTED / split).glob("*.jsonl") if not path.name.endswith(".scanned.jsonl"))
-    return {book.repository: book for book in map(open_book, files)}
+    return {book.repository: book for book in map(open_book, sorted((LISTED / split).glob("*.jsonl.gz")))}

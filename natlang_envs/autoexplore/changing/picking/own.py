@@ -5,14 +5,12 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from natlang_envs.autoexplore.changing.listing import write_book
 from natlang_envs.autoexplore.changing.making import Row, make, read_journal
 from natlang_envs.autoexplore.changing.picking.books import YOURS, Book
 from natlang_envs.autoexplore.changing.running import Subject
 from natlang_envs.errors import UsageError
-from natlang_envs.files import write_whole
 
 
 def mutate(subject: Subject, out: Path, count: int, seconds: float) -> Iterator[Row]:
@@ -39,9 +37,6 @@ def mutate(subject: Subject, out: Path, count: int, seconds: float) -> Iterator[
     yield from make(subject, journal, count, seconds=seconds)
     if not any("issue" in row for row in read_journal(journal)):
         raise UsageError(f"no bug in {subject.root} is noticed by two tests and missed by one: add tests")
-    with TemporaryDirectory(prefix="natlang-mutate-") as place:
-        book = Path(place) / "tasks.jsonl"
-        write_book(journal, book, subject.root.name, YOURS, (".".join(platform.python_version_tuple()[:2]),))
-        write_whole(out, book.read_bytes() + book.with_name("tasks.scanned.jsonl").read_bytes())
+    write_book(journal, out, subject.root.name, YOURS, (".".join(platform.python_version_tuple()[:2]),))
     Book(out)
     journal.unlink()
