@@ -22,9 +22,9 @@ from natlang_envs.alfworld.textworld.backend import borrowed
 from natlang_envs.alfworld.textworld.export import game_of
 from natlang_envs.errors import UsageError
 from tests.pages import blocks
+from tests.support.alfworld_drivers import DRIVERS, config_of, ours, theirs, write_games
 from tests.support.alfworld_real import needs_package, needs_textworld
 from tests.support.compat_games import CONFIG, config
-from tools.alfworld.drivers import DRIVERS, config_of, ours, theirs, write_games
 from tools.alfworld.textworld_speed import faster
 
 pytestmark = [pytest.mark.filterwarnings("ignore:.*official games"), pytest.mark.usefixtures("generated_games")]

@@ -11,8 +11,8 @@ from natlang_envs.alfworld.engine.game import GRAMMARS, parse_game
 from natlang_envs.alfworld.engine.world import World
 from natlang_envs.alfworld.plans import reference
 from tests.support.alfworld_samples import games, wander
+from tests.support.alfworld_shortest_plans import Search, shortest
 from tests.support.kitchen import GOALS, kitchen
-from tools.alfworld.shortest_plans import Search, shortest
 
 
 def start(goal: str, commands: Iterable[str] = (), grammar: str = GRAMMARS[0]) -> World:

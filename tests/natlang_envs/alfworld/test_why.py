@@ -17,10 +17,10 @@ from natlang_envs.alfworld.engine.world import World
 from natlang_envs.alfworld.games.generator import generate
 from natlang_envs.alfworld.why import seen_here, why
 from natlang_envs.errors import UsageError
+from tests.support.alfworld_failing_commands import failing_commands, measure
 from tests.support.alfworld_real import needs_textworld
 from tests.support.alfworld_samples import games, wander
 from tests.support.compat_games import config
-from tools.alfworld.failing_commands import failing_commands, measure
 
 KITCHEN = "generated/unseen/pick_heat_then_place_in_recep/10/007"
 NO_VERB = "no command"  # the kind of mistakes that are of no verb of the game

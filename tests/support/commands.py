@@ -1,4 +1,4 @@
-"""The six commands that the faults are done to, what they read, and which files are their result."""
+"""Six commands that are killed in the tests, what they read, and which files are their result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,12 +57,6 @@ class Ended(NamedTuple):
     code: int
     errors: str
 
-    @property
-    def line(self) -> str | None:
-        """The one line that it refuses with; None if it wrote something else."""
-        lines = [each for each in self.errors.splitlines() if each.startswith(tuple(_PROGRAMS))]
-        return lines[0] if self.code == 2 and len(lines) == 1 and "Traceback" not in self.errors else None
-
 
 @dataclass(frozen=True)
 class Case:
@@ -72,16 +66,12 @@ class Case:
         name: What it does, in one word.
         command: It is run in a place of its own, reads `../data`, and writes to `disk`.
         results: Patterns of its final files and folders, below `disk`.
-        text: The file of lines, or of JSON, that it reads when it goes on, as a pattern; empty if there is none.
-        remedy: What is deleted when that is corrupt: the `line` or the `file`; `again` if it is made again.
         urls: Addresses of the chat model and of the packaging index.
     """
 
     name: str
     command: str
     results: tuple[str, ...]
-    text: str
-    remedy: str
     urls: tuple[str, str]
 
     def place(self, root: Path) -> Path:
@@ -93,7 +83,7 @@ class Case:
             shutil.copytree(root / "data" / "run", place / "run")
         return place
 
-    def begin(self, place: Path, limit: Callable[[], None] | None = None) -> subprocess.Popen[bytes]:
+    def begin(self, place: Path) -> subprocess.Popen[bytes]:
         """Start the command in a place."""
         program, *words = self.command.split()
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI", "AZURE", "PIP_"))}
@@ -109,14 +99,13 @@ class Case:
                 stderr=file,
                 env={**kept, **own, **urls, **path},
                 cwd=place,
-                preexec_fn=limit,
             )
         errors.rename(place / f"{running.pid}.errors")
         return running
 
-    def start(self, place: Path, *, kill_after: float | None = None, limit: Callable[[], None] | None = None) -> Ended:
+    def start(self, place: Path, *, kill_after: float | None = None) -> Ended:
         """Run the command in a place, kill it after so many seconds if it has not ended, and wait for its end."""
-        running = self.begin(place, limit)
+        running = self.begin(place)
         try:
             running.wait(_HANGS if kill_after is None else kill_after)
         except subprocess.TimeoutExpired:
@@ -194,25 +183,14 @@ def served(root: Path) -> Iterator[tuple[Case, ...]]:
     run = "natlang evaluate --agent random --protocol dangerous-taxi-pickup-cities/v1 --batch 4 --resume --out disk/out"
     explore = "natlang explore TASK --repo ../data/repo --mode change --agent openai --model m --export disk/patch"
     pack = "natlang-leaderboard pack run --name a --out disk/entries"
-    player = (
-        "out/[!r]*.json",
-        "out/[bdp]*",
-        "out/reflector",
-        "cache/tiny-*",
-    )  # all but the checkpoints and the picture
+    player = ("out/[!r]*.json", "out/[bdp]*", "out/reflector", "cache/tiny-*")  # not the checkpoints and the picture
     rows = (
-        ("exploring", explore, ("patch",), "", ""),
-        (
-            "collecting",
-            "reflect-rl collect ../data/chat.toml --out disk/out",
-            player,
-            "disk/out/answers/*/*.json",
-            "file",
-        ),
-        ("training", "reflect-rl train ../data/training.toml --out disk/out", player, "disk/out/data/*.jsonl", "file"),
-        ("evaluating", run, ("out/*.json", "out/*.gz"), "disk/out/*.jsonl", "line"),
-        ("packing", pack, ("entries/*/*/[!.]*",), "run/*.gz", "again"),
-        ("fetching", "natlang data fetch teapot", ("cache/repositories/[!.]*",), "", ""),
+        ("exploring", explore, ("patch",)),
+        ("collecting", "reflect-rl collect ../data/chat.toml --out disk/out", player),
+        ("training", "reflect-rl train ../data/training.toml --out disk/out", player),
+        ("evaluating", run, ("out/*.json", "out/*.gz")),
+        ("packing", pack, ("entries/*/*/[!.]*",)),
+        ("fetching", "natlang data fetch teapot", ("cache/repositories/[!.]*",)),
     )
     with chat_server.serve(_answer) as chat, package_index.serve(content) as index:
         cases = tuple(Case(*row, (chat.url, index.url)) for row in rows)

@@ -1,4 +1,4 @@
-"""Faults done to the real commands (`python -m tools.faults` does many more), and each fault that was found by it."""
+"""Real commands that are killed, full disks and second processes: nothing is lost, and the next start goes on."""
 
 from __future__ import annotations
 
@@ -22,17 +22,12 @@ from natlang_envs.evaluation import evaluate, load_protocol
 from natlang_envs.evaluation.agents import RandomAgent
 from natlang_envs.evaluation.runs import JOURNAL_FILE, RUN_FILE, TRAJECTORIES_FILE
 from natlang_envs.files import alone, only_process, whole_folder, write_whole
-from tools.faults.cases import ROOT, Case, served
-from tools.faults.faults import Trial
+from tests.support.commands import ROOT, Case, served
 
 PROTOCOL = "dangerous-taxi-pickup/v1"
 COMMANDS = [
-    pytest.param("exploring", {"kill -9": 1, "two at once": 1}, id="exploring", marks=pytest.mark.slow),
-    pytest.param("evaluating", {"kill -9": 2, "full disk": 1, "corrupt line": 1}, id="evaluating"),
-    pytest.param("packing", {"kill -9": 1}, id="packing", marks=pytest.mark.slow),
-    pytest.param("fetching", {"kill -9": 2, "two at once": 1}, id="fetching", marks=pytest.mark.slow),
-    pytest.param("collecting", {"kill -9": 1}, id="collecting", marks=pytest.mark.slow),
-    pytest.param("training", {"kill -9": 1, "full disk": 1}, id="training", marks=pytest.mark.slow),
+    pytest.param(name, id=name, marks=() if name == "evaluating" else pytest.mark.slow)
+    for name in ("exploring", "evaluating", "packing", "fetching", "collecting", "training")
 ]
 
 
@@ -40,28 +35,24 @@ COMMANDS = [
 def cases(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, dict[str, Case]]]:
     for package in ("torch", "openai", "unearth", "pydantic"):
         pytest.importorskip(package)
-    root = tmp_path_factory.mktemp("faults")
+    root = tmp_path_factory.mktemp("kills")
     with served(root) as known:
         yield root, {case.name: case for case in known}
 
 
-@pytest.mark.parametrize(("name", "faults"), COMMANDS)
-def test_a_command_goes_on_after_faults(name: str, faults: dict[str, int], cases: tuple[Path, dict[str, Case]]) -> None:
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_killed_command_goes_on_to_the_undisturbed_result(name: str, cases: tuple[Path, dict[str, Case]]) -> None:
     root, known = cases
-    trial = Trial(known[name], root, 1)
-    for fault, count in faults.items():
-        outcome = trial.do(fault, count)
-        assert outcome.failures == []
-        assert outcome.times == count
-        assert outcome.left == 0
-
-
-@pytest.mark.slow
-def test_all_faults(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tools.faults", "--out", str(tmp_path / "faults.md")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout
-    assert "were survived" in (tmp_path / "faults.md").read_text()
+    case, place = known[name], known[name].place(root)
+    begun = time.monotonic()
+    assert case.start(place).code == 0
+    expected, share = case.found(place), 0.7 * (time.monotonic() - begun)
+    while not case.start(place := case.place(root), kill_after=share).killed or case.found(place) == expected:
+        share *= 0.8
+    assert case.found(place).items() <= expected.items()
+    assert case.start(place).code == 0
+    assert case.found(place) == expected
+    assert not [*(place / "disk").rglob(".*.unfinished"), *(place / "tmp").glob("natlang*")]
 
 
 HELD = """
