@@ -29,14 +29,13 @@ from reference_agent.models.language_model import LanguageModel, NotFinite, chec
 from reference_agent.models.saycan import WritingPolicy
 from reference_agent.models.served import ServedModel
 from reference_agent.players import Reflector, check_players
-from reference_agent.rollout import Episode, make_envs, play, sample_episodes, success_rate
+from reference_agent.rollout import make_envs, play, sample_episodes, success_rate
 from reference_agent.run.config import RLConfig
 from reference_agent.run.idle import Idle, check_kind, check_rate, idle_in, idle_rl, refuse
 from reference_agent.run.inputs import training
 
 Row = dict[str, float]
 
-Algorithm = Callable[[Learner, Sequence[Episode]], Update]
 _log = logging.getLogger(__name__)
 _SURE = 0.01  # nats of entropy
 _TOO_SURE = (
@@ -165,7 +164,7 @@ def _reinforced(
         reflector.remember(progress.reflections)
     curve, beside = list(progress.curve), [*critic.parameters()] if critic else []
     policy.optimizer(settings.learning_rate)  # refuses weights that cannot be trained, before anything is played
-    update: Algorithm = load_algorithm(settings.algorithm)
+    update = load_algorithm(settings.algorithm).update
     frozen, writes = _fingerprint(reflector), processes.number() == 0
     events = SummaryWriter(str(folder / "tensorboard"), purge_step=len(curve)) if folder and writes else nullcontext()
     with _interruptible() as interrupted, events as writer:
@@ -220,7 +219,12 @@ def _reinforced(
 
 
 def _iterate(
-    envs: Any, tasks: Tasks, learner: Learner, reflector: Reflector | None, history: History, update: Algorithm
+    envs: Any,
+    tasks: Tasks,
+    learner: Learner,
+    reflector: Reflector | None,
+    history: History,
+    update: Callable[..., Update],
 ) -> Row:
     """Sample a batch of trajectories and update the policy with it (lines 24 to 34)."""
     settings, model, rng = learner.config, learner.policy.model, learner.rng

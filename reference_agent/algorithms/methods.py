@@ -28,6 +28,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from reference_agent.algorithms import Algorithm
 from reference_agent.algorithms import policy_gradient as pg
 from reference_agent.algorithms.policy_gradient import Learner, Transition, Update
 from reference_agent.models.language_model import LanguageModel
@@ -219,3 +220,13 @@ def several_passes(learner: Learner, transitions: Sequence[Transition]) -> Updat
     loss, norm, entropy, kl, clipped, *distance = np.asarray(parts).mean(axis=0).tolist()
     away_now = distance[0] if distance else None
     return Update(loss, pg.known_entropy(learner, entropy), norm, kl, clipped, len(parts), reference_kl=away_now)
+
+
+_PASSES = ("epochs", "ratio", "target_kl", "reference_kl")
+ALGORITHMS = {
+    "reinforce": Algorithm(reinforce, uses=("baseline", "reward_scale")),
+    "ppo": Algorithm(ppo, uses=("baseline", "critic", "reward_scale", *_PASSES)),
+    "rloo": Algorithm(rloo, uses=("reward_scale",), compares=True),
+    "grpo": Algorithm(grpo, uses=_PASSES, compares=True),
+    "gigpo": Algorithm(gigpo, uses=("reward_scale", *_PASSES), compares=True),
+}

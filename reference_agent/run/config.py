@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from natlang_envs.errors import UsageError
-from reference_agent.algorithms import check_algorithm
+from reference_agent.algorithms import load_algorithm
 from reference_agent.curriculum import Stage, as_stages
 from reference_agent.run.bounds import at_least, check_bounds, choice, fraction, limit, positive, share
 
@@ -243,19 +243,19 @@ class RLConfig:
 
     def __post_init__(self) -> None:
         check_bounds(self, "rl.")
-        check_algorithm(self.algorithm)
+        algorithm = load_algorithm(self.algorithm)
         if self.group < 1 or self.batch % self.group:
             raise UsageError(f"rl.group {self.group} does not divide rl.batch {self.batch}: change one of them")
-        if self.algorithm in ("rloo", "grpo", "gigpo") and self.group < 2:
+        if algorithm.compares and self.group < 2:
             raise UsageError(f"rl.algorithm {self.algorithm!r} compares episodes of a task: set rl.group to 2 or more")
-        if self.critic and self.algorithm != "ppo":
-            raise UsageError(f"rl.critic is PPO's, not {self.algorithm!r}'s: set rl.algorithm to 'ppo'")
-        if self.reference_kl > 0 and self.algorithm in ("reinforce", "rloo"):
-            raise UsageError(f"rl.reference_kl is not in the loss of {self.algorithm!r}: set rl.algorithm to 'grpo'")
+        for name in ("critic", "reference_kl"):
+            if getattr(self, name) and name in algorithm.unread:
+                raise UsageError(f"rl.{name} has no effect in {self.algorithm!r}: set rl.algorithm to 'ppo'")
         if self.reflector_endpoint and not re.match(r"https?://[^/]", self.reflector_endpoint):
             wanted = 'give an address such as "http://localhost:8000/v1"'
             raise UsageError(f"rl.reflector_endpoint is {self.reflector_endpoint!r}: {wanted}")
-        if self.batch == 1 and self.baseline == "step" and self.algorithm in ("reinforce", "ppo") and not self.critic:
+        against_batch = "baseline" in (algorithm.uses or ()) and self.baseline == "step" and not self.critic
+        if self.batch == 1 and against_batch:
             raise UsageError(
                 "rl.batch 1 leaves rl.baseline 'step' nothing to compare: raise it, or set rl.baseline = 'none'"
             )
@@ -286,7 +286,7 @@ class Config:
     collect: CollectConfig = CollectConfig()
     sft_reflector: SFTConfig = SFTConfig()
     sft_policy: PolicySFTConfig = PolicySFTConfig()
-    rl: RLConfig = RLConfig()
+    rl: RLConfig = field(default_factory=RLConfig)  # which imports the algorithms
     curriculum: tuple[Stage, ...] = ()  # the stages, in order
 
     def __post_init__(self) -> None:

@@ -11,6 +11,7 @@ from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 from natlang_envs.errors import UsageError
+from reference_agent.algorithms import load_algorithm
 from reference_agent.curriculum import Stage
 from reference_agent.run.bounds import check_bounds
 from reference_agent.run.config import CollectConfig, Config, ModelConfig, PolicySFTConfig, RLConfig, SFTConfig
@@ -54,14 +55,11 @@ def idle_policy(settings: PolicySFTConfig, reflect: bool, head: str) -> Idle:
 
 def idle_rl(settings: RLConfig) -> Idle:
     """Return the settings without effect in RL; those of other packages' algorithms may all have some."""
-    name = settings.algorithm
-    one_update, compares = name in ("reinforce", "rloo"), name in ("rloo", "grpo", "gigpo")
+    name, algorithm = settings.algorithm, load_algorithm(settings.algorithm)
     return _idle(
         settings,
-        (one_update, ("epochs", "ratio", "target_kl"), f"in {name!r}, which takes one pass"),
-        (compares, ("baseline",), f"in {name!r}, which compares the episodes of a task"),
+        (True, algorithm.unread, f"in {name!r}, which reads {', '.join(algorithm.uses or ())}"),
         (settings.critic, ("baseline",), "beside a critic"),
-        (name == "grpo", ("reward_scale",), f"in {name!r}, which divides by each group's standard deviation"),
         (settings.dropout == "off", ("dropout_rate",), "while rl.dropout is 'off'"),
         (not settings.reference_kl, ("exact_kl",), "without rl.reference_kl"),
         (not settings.validate_every, ("validate_episodes", "patience"), "while rl.validate_every is 0"),

@@ -385,8 +385,8 @@ def test_the_newest_checkpoint_is_that_of_the_largest_numbers(model: LanguageMod
 def test_settings_that_cannot_be_are_named() -> None:
     for setting, words in {
         "rl.algorithm='dpo'": "rl.algorithm",
-        "rl.critic=true": "PPO's",
-        "rl.reference_kl=0.1": "not in the loss of 'reinforce': set rl.algorithm to 'grpo'",
+        "rl.critic=true": "rl.critic has no effect in",
+        "rl.reference_kl=0.1": "rl.reference_kl has no effect in 'reinforce': set rl.algorithm to 'ppo'",
         "rl.reference_kl=-1": "give 0 or more",
         "rl.dropout_rate=2": "give a number from 0 to 1",
         "rl.epochs=0": "give 1 or more",

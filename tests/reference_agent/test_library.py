@@ -232,7 +232,7 @@ def test_other_packages_register_teachers_and_algorithms(monkeypatch: pytest.Mon
     with pytest.raises(UsageError, match="the teacher 'corridor' has no option 'shy': its options are loud"):
         make_teacher(env, rng, TeacherConfig("corridor", {"shy": True}))
     assert RLConfig(algorithm="bold").algorithm == "bold"
-    assert load_algorithm("bold")(None, None) == "nothing"
+    assert load_algorithm("bold").update(None, None) == "nothing"
     with pytest.raises(UsageError, match=r"unknown rl\.algorithm 'dpo': choose one of"):
         RLConfig(algorithm="dpo")
 
