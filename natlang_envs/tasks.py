@@ -17,6 +17,7 @@ from natlang_envs.task_random import TaskRandom as TaskRandom  # its public name
 Split = Literal["train", "validation", "test", "all"]
 SPLITS: tuple[Split, ...] = ("train", "validation", "test", "all")
 LEARNING_SPLITS: tuple[Split, ...] = ("train", "validation")
+_KNOWN = "known_"  # what the names of AutoExplore's splits of known repositories begin with
 
 
 class Shares(NamedTuple):
@@ -47,6 +48,11 @@ def check_split(split: str) -> None:
     one_of("split", split, SPLITS)
 
 
+def split_beside(split: str | None, name: str) -> str:
+    """Return the split `name` that belongs to another: `"known_validation"` to `"known_test"`, else `name` itself."""
+    return f"{_KNOWN}{name}" if split is not None and split.startswith(_KNOWN) else name
+
+
 def check_learning_split(split: str | None, allow_test: bool) -> None:
     """Raise `UsageError` where something learns from a split that may hold test tasks and did not ask for it twice.
 
@@ -55,7 +61,7 @@ def check_learning_split(split: str | None, allow_test: bool) -> None:
         allow_test: The second time of asking.
     """
     check_flag("allow_test", allow_test)
-    if split not in LEARNING_SPLITS and not allow_test:
+    if split not in [split_beside(split, each) for each in LEARNING_SPLITS] and not allow_test:
         names = " or ".join(map(repr, LEARNING_SPLITS))
         raise UsageError(f"split={split!r} may hold test tasks: learn from {names}, or pass allow_test=True as well")
 

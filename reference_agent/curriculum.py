@@ -18,12 +18,14 @@ from natlang_envs.env import NatLangEnv
 from natlang_envs.episodes import EpisodesVectorEnv
 from natlang_envs.errors import UsageError, all_are, check_flag
 from natlang_envs.making import make_env
+from natlang_envs.tasks import split_beside
 from reference_agent.run.bounds import at_least, check_bounds, fraction
 
 _DRAWS = 1000
 _ALL, _TRAIN, _VALIDATION = "all", "train", "validation"
-# Names of splits that hold test tasks, beside those that begin with "test"; the last two are ALFWorld's.
-_WITH_TEST = (_ALL, "valid_unseen", "eval_out_of_distribution")
+# Names of splits that hold test tasks, beside those that begin or end with "test"; two are ALFWorld's, the last
+# AutoExplore's.
+_WITH_TEST = (_ALL, "valid_unseen", "eval_out_of_distribution", "known")
 
 Environment = str | Callable[[], NatLangEnv]  # an id, or a function that makes an environment
 
@@ -112,7 +114,7 @@ def for_learning(stage: Stage, allow_test: bool) -> Stage:
     if isinstance(stage.env, str) and not named and takes_split and split in (None, _ALL):
         return replace(stage, env_kwargs={**stage.env_kwargs, "split": _TRAIN})
     split = named or split
-    if split and not allow_test and (split in _WITH_TEST or split.startswith("test")):
+    if split and not allow_test and (split in _WITH_TEST or split.startswith("test") or split.endswith("_test")):
         name, how = (stage.env, "set") if isinstance(stage.env, str) else (type(env).__name__, "make it with")
         raise UsageError(
             f"the split {split!r} of {name} holds test tasks, which nothing may learn from: {how} split={_TRAIN!r}, "
@@ -142,16 +144,17 @@ def passed(stage: Stage, number: int, curve: Sequence[dict[str, float]]) -> bool
 
 
 def for_validation(stage: Stage) -> Stage:
-    """Return a stage with the tasks of the split `"validation"`. Raises `UsageError` if it has none beside its own."""
+    """Return a stage with the validation tasks beside its own. Raises `UsageError` if there are none."""
     if not isinstance(stage.env, str):
         raise UsageError("rl.validate_every plays the split 'validation' of an environment's id: register yours")
     made = stage.make()
     splits, own = _takes_split(made), stage.env_kwargs.get("split")
     made.close()
-    if not splits or own == _VALIDATION:
-        why = f"learns from {_VALIDATION!r} itself" if splits else "has no splits"
-        raise UsageError(f"rl.validate_every plays the split 'validation', but {stage.env} {why}: set it to 0")
-    return replace(stage, env_kwargs={**stage.env_kwargs, "split": _VALIDATION})
+    split = split_beside(own, _VALIDATION)
+    if not splits or own == split:
+        why = f"learns from {split!r} itself" if splits else "has no splits"
+        raise UsageError(f"rl.validate_every plays the split {split!r}, but {stage.env} {why}: set it to 0")
+    return replace(stage, env_kwargs={**stage.env_kwargs, "split": split})
 
 
 def improves_no_more(number: int, curve: Sequence[dict[str, float]], patience: int) -> bool:

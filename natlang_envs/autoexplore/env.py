@@ -57,7 +57,9 @@ class AutoExploreEnv(AskingEnv[ExploreTasks, Episode]):
     - `wording`: of the labels' questions. `"natural"`, as a user of the repository would ask, is the default; a label
       of your own without one is asked in the hard wording. `"hard"` shares few words with the evidence.
     - `split`: `"train"`, `"validation"`, `"test"` or `"all"`, by repository; of the labelled dataset also
-      `"test_seen"`, held-out files of the repositories in train.
+      `"test_seen"`, held-out files of the repositories in train, and `"known"`, held-out questions about the others
+      (which `"all"` accepts and does not draw). `"known_train"`, `"known_validation"` and `"known_test"` are for an
+      agent that knows its repositories: the questions of train without 150, those, and test_seen with known.
     - `dataset`: `"labelled"`, real repositories that `natlang data fetch` brings; the name of one of them;
       `"embedded"`, small ones in the package. Without it a named split is of the labelled dataset, and `"all"` draws
       from the embedded repositories, which need no download, and accepts any task's id.

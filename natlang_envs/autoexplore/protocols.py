@@ -9,33 +9,46 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from natlang_envs.autoexplore.dataset.labels import WORDINGS
+from natlang_envs.autoexplore.dataset.labels import WORDINGS, Wording
+from natlang_envs.autoexplore.dataset.shipped import load_labels
 from natlang_envs.autoexplore.episode import HORIZON
-from natlang_envs.autoexplore.tasks import DEPTHS, LABELLED, RepositoryTasks, label_file_tasks
+from natlang_envs.autoexplore.tasks import DEPTHS, LABELLED, ExploreSplit, RepositoryTasks, label_file_tasks
 from natlang_envs.evaluation.protocols import Episode, Protocol, write_protocols
 from natlang_envs.repository.tree import open_repository
 from natlang_envs.tasks import hash_fraction
 
+_DEPTHS = [*((f"-depth{depth}", f"Depth{depth}-", depth) for depth in DEPTHS), ("", "", None)]
+
 
 def protocols() -> Iterator[Protocol]:
-    """Yield a protocol for each environment and wording: every question about the repositories of the test split."""
-    variants = [(f"-depth{depth}", f"Depth{depth}-", depth) for depth in DEPTHS]
+    """Yield the protocols of unknown repositories, for each environment and wording, and those of known ones."""
     for wording in WORDINGS:
-        for family, name, depth in (*variants, ("", "", None), ("-search", "Search-", None)):
-            tasks = RepositoryTasks("test", depth, LABELLED, wording)
-            # In the order of a hash, which mixes the repositories.
-            ids = sorted(tasks.ids(), key=lambda task_id: hash_fraction(f"v3/autoexplore/{task_id}"))
-            depths = "any depth" if depth is None else "this depth"
-            yield Protocol(
-                f"autoexplore{family}{'' if wording == 'natural' else f'-{wording}'}/v1",
-                f"NatLang/AutoExplore-{name}v0",
-                {"dataset": LABELLED, "split": "test", "wording": wording},
-                HORIZON,
-                1,
-                tuple(Episode(task_id, seed) for seed, task_id in enumerate(ids)),
-                f"Every question of {depths} about the repositories of the test split, {len(ids)} of them, in the "
-                f"{wording} wording.",
+        for family, name, depth in (*_DEPTHS, ("-search", "Search-", None)):
+            which = f"about unknown repositories, those of the test split, {{count}} of them, in the {wording} wording."
+            yield _protocol(family, name, depth, "test", wording, which)
+        for family, name, depth in _DEPTHS if wording == "natural" else _DEPTHS[-1:]:
+            which = f"about known repositories, {{count}} of them, in the {wording} wording: {{asked}} about files"
+            which += (
+                " that training questions are about, too. An agent may know the files and those questions, never these."
             )
+            yield _protocol(f"-known{family}", name, depth, "known_test", wording, which)
+
+
+def _protocol(family: str, name: str, depth: int | None, split: ExploreSplit, wording: Wording, which: str) -> Protocol:
+    tasks = RepositoryTasks(split, depth, LABELLED, wording)
+    # In the order of a hash, which mixes the repositories.
+    ids = sorted(tasks.ids(), key=lambda task_id: hash_fraction(f"v3/autoexplore/{task_id}"))
+    asked = sum(label.id in tasks.pool for label in load_labels("known"))
+    depths = "any depth" if depth is None else "this depth"
+    return Protocol(
+        f"autoexplore{family}{'' if wording == 'natural' else f'-{wording}'}/v1",
+        f"NatLang/AutoExplore-{name}v0",
+        {"dataset": LABELLED, "split": split, "wording": wording},
+        HORIZON,
+        1,
+        tuple(Episode(task_id, seed) for seed, task_id in enumerate(ids)),
+        f"Every question of {depths} {which.format(count=len(ids), asked=asked)}",
+    )
 
 
 def own_protocol(labels: Path, repository: Path) -> Protocol:

@@ -14,7 +14,16 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from natlang_envs.autoexplore.dataset.catalogue import catalogue, repository_folder
-from natlang_envs.autoexplore.dataset.labels import PARTS, Label, Part, Wording, read_labels, wording_named
+from natlang_envs.autoexplore.dataset.labels import (
+    KNOWN_SPLITS,
+    PARTS,
+    KnownSplit,
+    Label,
+    Part,
+    Wording,
+    read_labels,
+    wording_named,
+)
 from natlang_envs.autoexplore.dataset.shipped import load_labels
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.repository.names import same
@@ -22,12 +31,14 @@ from natlang_envs.repository.texts import clean_question
 from natlang_envs.repository.tree import open_repository
 from natlang_envs.tasks import SPLITS, Shares, Split, TaskList, check_in_split, split_of
 
-ExploreSplit = Split | Literal["test_seen"]
+ExploreSplit = Split | Literal["test_seen", "known"] | KnownSplit
 EMBEDDED, LABELLED = "embedded", "labelled"
 FAMILY = "autoexplore"
 SHARES = Shares(train=0.5, validation=0.2)
 DEPTHS: dict[int, tuple[int, ...]] = {1: (0, 1), 2: (2,)}  # what the two variants hold, counted in folders to enter
 _EMBEDDED = Path(__file__).parent / "repositories"
+_KNOWN_PARTS: tuple[Part | KnownSplit, ...] = (*KNOWN_SPLITS, "validation", "test")  # all labels, as `PARTS`
+_ASKED = {"test_seen": "no", "known": "yes"}  # whether train asks about the file, on the boards of known repositories
 
 
 class ExploreTask(NamedTuple):
@@ -71,8 +82,12 @@ def split_of_task(task_id: str) -> Split:
 
 def kinds_of_task(task_id: str) -> dict[str, str]:
     """Return the repository of a task and how many folders deep its target lies, if the package knows the task."""
-    task = _found(_embedded_by_split(), task_id)[1] or _found(_tables(LABELLED, "hard"), task_id)[1]
-    return {} if task is None else {"Depth": str(task.depth), "Repository": task_id.partition("/")[0]}
+    tables = (_embedded_by_split(), _tables(LABELLED, "hard"))
+    part, task = next((found for each in tables if (found := _found(each, task_id))[1]), ("", None))
+    if task is None:
+        return {}
+    kinds = {"Depth": str(task.depth), "Repository": task_id.partition("/")[0]}
+    return {**kinds, "File asked about in training": _ASKED[part]} if part in _ASKED else kinds
 
 
 class RepositoryTasks(ExploreTasks):
@@ -95,9 +110,10 @@ class RepositoryTasks(ExploreTasks):
                 f"embedded repositories have no {wording} wording: pass dataset='labelled', or leave it out"
             )
         name = (EMBEDDED if split == "all" else LABELLED) if dataset is None else dataset
-        tables = _tables(name, wording)
-        one_of("split", split, dict.fromkeys((*SPLITS, *tables)))
-        chosen = (task for part, tasks in tables.items() if split in ("all", part) for task in tasks.values())
+        tables = _tables(name, wording, split)
+        one_of("split", split, dict.fromkeys((*SPLITS, *tables, *(KNOWN_SPLITS if name != EMBEDDED else ()))))
+        drawn = [part for part in tables if part != "known"] if split == "all" else [split]
+        chosen = (task for part in drawn for task in tables[part].values())
         super().__init__((task for task in chosen if _is_of_depth(task, depth)), split)
         self._depth = depth
         self._wording: Wording = wording
@@ -230,14 +246,15 @@ def _found(tables: dict[str, dict[str, ExploreTask]], task_id: str) -> tuple[str
     return next(((part, tasks[task_id]) for part, tasks in tables.items() if task_id in tasks), ("", None))
 
 
-def _tables(dataset: str, wording: Wording) -> dict[str, dict[str, ExploreTask]]:
-    """Return the tasks of a dataset by split and id."""
+def _tables(dataset: str, wording: Wording, split: str = "all") -> dict[str, dict[str, ExploreTask]]:
+    """Return the tasks of a dataset by split and id; with a split of known repositories, divided as those are."""
     if dataset == EMBEDDED:
         return _embedded_by_split()
     if str(dataset).endswith(".jsonl"):
         raise UsageError(f"the labels of {dataset} are about a folder of yours: name it, repository=…")
     one_of("dataset", dataset, (EMBEDDED, LABELLED, *catalogue()))
-    tables = {part: _labelled(part, wording) for part in PARTS}
+    parts = _KNOWN_PARTS if split in KNOWN_SPLITS else PARTS
+    tables = {part: _labelled(part, wording) for part in parts}
     if dataset == LABELLED:
         return tables
     return {
@@ -259,6 +276,6 @@ def _embedded_by_split() -> dict[str, dict[str, ExploreTask]]:
 
 
 @cache
-def _labelled(part: Part, wording: Wording) -> dict[str, ExploreTask]:
+def _labelled(part: Part | KnownSplit, wording: Wording) -> dict[str, ExploreTask]:
     """Return the labelled tasks of a part; where their files are is asked when one is loaded."""
     return {each.id: _task_of(each, Path(), wording) for each in load_labels(part)}

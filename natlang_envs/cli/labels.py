@@ -185,7 +185,7 @@ def label_command(
 @labels_app.command("states")
 def states_command(
     out: Out,
-    split: Annotated[str, typer.Option(help="train, validation, test or test_seen.")] = "train",
+    split: Annotated[str, typer.Option(help="A split of the labels, such as known_train.")] = "train",
     wording: Annotated[str, typer.Option(help="natural or hard.")] = "natural",
 ) -> None:
     """Write the state-action pairs of the shortest ways, one a line: for supervised training."""

@@ -22,6 +22,7 @@ from natlang_envs.errors import UsageError, one_of
 from natlang_envs.evaluation import load_protocol, protocol_names
 from natlang_envs.evaluation.protocols import Episode, Protocol
 from natlang_envs.making import make_env
+from natlang_envs.tasks import split_beside
 from reference_agent.run.config import Config
 from reference_agent.run.config_file import EXPERIMENTS, load_config, preset_files
 from reference_agent.run.idle import idle, refuse
@@ -147,7 +148,7 @@ def protocol_for(task: str, split: str = "test") -> Protocol:
     protocol = load_protocol(TASKS[task].protocol)
     if split == "test":
         return protocol
-    kwargs = {**protocol.kwargs, "split": split}
+    kwargs = {**protocol.kwargs, "split": split_beside(protocol.kwargs.get("split"), split)}
     tasks = make_env(protocol.env_id, **kwargs).tasks
     rng, ids = np.random.default_rng(0), dict[str, None]()
     for _ in range(_DRAWS):

@@ -24,7 +24,7 @@ all_repositories = needs_repositories(*protocol_names())  # every entry is repla
 
 def _board(name: str) -> Any:
     """Return a board, as slow where it plans searches, runs tests in the sandbox, or another is of its kind."""
-    costly = ("autoexplore-search", "autoexplore-change", "autoexplore/", "autoexplore-depth")
+    costly = ("autoexplore-search", "autoexplore-change", "autoexplore/", "autoexplore-depth", "autoexplore-known")
     slow = name.startswith(costly) or "-cities/" in name
     return pytest.param(name, marks=pytest.mark.slow if slow else ())
 

@@ -20,7 +20,7 @@ from natlang_envs.alfworld.env import ALFWorldEnv
 from natlang_envs.dangerous_taxi.env import DangerousTaxiEnv
 from natlang_envs.errors import UsageError
 from reference_agent import CollectConfig, PolicySFTConfig, RLConfig, SFTConfig, Stage, collect, play, reinforce
-from reference_agent.curriculum import for_learning, split_of
+from reference_agent.curriculum import for_learning, for_validation, split_of
 from reference_agent.data_set import Example
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.players import Reflector
@@ -53,6 +53,20 @@ def test_an_id_learns_on_train_and_a_stage_may_name_another() -> None:
     validation = Stage(PICKUP, env_kwargs={"split": "validation"})
     assert {each.task_id for each in collect(validation, "oracle", FEW)} <= ids("validation")
     assert for_learning(Stage(PICKUP), allow_test=False).env_kwargs == {"split": "train"}
+
+
+@pytest.mark.parametrize("split", ["known_test", "known", "test_seen"])
+def test_questions_about_known_repositories_are_test_tasks(split: str) -> None:
+    with pytest.raises(UsageError, match=TEST.format(split)):
+        for_learning(Stage("NatLang/AutoExplore-v0", env_kwargs={"split": split}), allow_test=False)
+
+
+def test_settings_for_known_repositories_are_chosen_on_their_own_validation() -> None:
+    stage = Stage("NatLang/AutoExplore-v0", env_kwargs={"split": "known_train"})
+    assert for_learning(stage, allow_test=False) == stage
+    assert for_validation(stage).env_kwargs == {"split": "known_validation"}
+    with pytest.raises(UsageError, match="learns from 'known_validation' itself"):
+        for_validation(for_validation(stage))
 
 
 @pytest.mark.parametrize("split", ["test", "all"])

@@ -74,6 +74,11 @@ def fresh_reading_file() -> Path:
     return data_folder() / "readings" / "fresh.jsonl"
 
 
+def known_reading_file() -> Path:
+    """Return the file of the blind reading of questions about known repositories, six files each."""
+    return data_folder() / "readings" / "known.jsonl"
+
+
 def completeness(labels: Mapping[str, Label], path: Path | None = None) -> Completeness:
     """Compare the committed readings of whole trees, or those of another file, with the labels."""
     lines = read_lines(path or data_folder() / "readings" / "full.jsonl", _parse_full)

@@ -11,10 +11,12 @@ from natlang_envs.autoexplore.dataset.blind_review import (
     agreement,
     completeness,
     fresh_reading_file,
+    known_reading_file,
     read_readings,
     readings_file,
 )
 from natlang_envs.autoexplore.dataset.catalogue import COFFEE, catalogue
+from natlang_envs.autoexplore.dataset.known import VALIDATION
 from natlang_envs.autoexplore.dataset.labels import PARTS, WORDINGS, Label, Wording
 from natlang_envs.autoexplore.dataset.report import (
     Parts,
@@ -55,7 +57,8 @@ def card(parts: Parts, source_digest: str, *, own: bool = False) -> str:
     }
     if own:
         return _filled("own_card.md", values)
-    full, fresh = completeness(everything), completeness(everything, fresh_reading_file())
+    files = (None, fresh_reading_file(), known_reading_file())
+    full, fresh, known = (completeness(everything, file) for file in files)
     values |= {
         "by_part": ", ".join(f"{part} {len(labels)}" for part, labels in parts.items()),
         "data_share": f"{sum(each.kind == 'data' for each in everything.values()) / (len(everything) or 1):.0%}",
@@ -74,6 +77,9 @@ def card(parts: Parts, source_digest: str, *, own: bool = False) -> str:
         "files_further": str(full.further),
         "fresh_found": str(fresh.found),
         "fresh_further": str(fresh.further),
+        "known_found": str(known.found),
+        "known_further": str(known.further),
+        "known_validation": str(VALIDATION),
         "agreement": str(agreement(read_readings(readings_file()), everything)),
     }
     return _filled("dataset_card.md", values)

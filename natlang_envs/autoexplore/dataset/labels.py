@@ -22,11 +22,13 @@ from natlang_envs.spaces import escape_surrogates
 T = TypeVar("T")
 Kind = Literal["documentation", "code", "data"]
 Difficulty = Literal["shares", "no words shared with the path"]
-Part = Literal["train", "validation", "test", "test_seen"]
+Part = Literal["train", "validation", "test", "test_seen", "known"]
+KnownSplit = Literal["known_train", "known_validation", "known_test"]
 Wording = Literal["natural", "hard"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 DIFFICULTIES: tuple[Difficulty, ...] = get_args(Difficulty)
 PARTS: tuple[Part, ...] = get_args(Part)
+KNOWN_SPLITS: tuple[KnownSplit, ...] = get_args(KnownSplit)  # views of train, and of test_seen and known
 WORDINGS: tuple[Wording, ...] = get_args(Wording)
 RANKED = 5  # files of BM25's ranking that stand in a label with a verdict
 

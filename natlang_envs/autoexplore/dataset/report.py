@@ -180,16 +180,26 @@ def all_parts(load: Callable[[Part], Sequence[Label]]) -> Parts:
 
 
 def leaks(parts: Parts) -> list[str]:
-    """Return in one line each what stands in two parts that must not share it: a file, or a repository."""
+    """Return in one line each what stands in two parts that must not share it: a file, or a repository.
+
+    Each question of known is about a file that train asks about, and it may have further targets anywhere.
+    """
     files: dict[tuple[str, str], str] = {}
     problems: list[str] = []
     for part, labels in parts.items():
         for label in labels if part in PARTS else ():
             split = catalogue()[label.repository].split if label.repository in catalogue() else None
-            if split != ("train" if part == "test_seen" else part):
+            if split != ("train" if part in ("test_seen", "known") else part):
                 problems.append(f"{part}: {label.id} is of a repository of the split {split}")
-            for path in label.targets:
-                other = files.setdefault((label.repository, path), part)
-                if other != part:
-                    problems.append(f"{label.repository}: {path} is in {other} and in {part}")
+            asked = {path: files.get((label.repository, path)) for path in label.targets}
+            if part == "known":
+                if "train" not in asked.values():
+                    problems.append(f"known: {label.id} is about no file that train asks about")
+                continue
+            problems += [
+                f"{label.repository}: {path} is in {other} and in {part}"
+                for path, other in asked.items()
+                if other not in (None, part)
+            ]
+            files |= {(label.repository, path): part for path, other in asked.items() if other is None}
     return problems

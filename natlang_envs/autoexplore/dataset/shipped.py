@@ -15,7 +15,18 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from natlang_envs.autoexplore.dataset.catalogue import catalogue, data_folder
-from natlang_envs.autoexplore.dataset.labels import PARTS, Evidence, Label, Part, parse, read_labels, read_object
+from natlang_envs.autoexplore.dataset.known import known_validation
+from natlang_envs.autoexplore.dataset.labels import (
+    KNOWN_SPLITS,
+    PARTS,
+    Evidence,
+    KnownSplit,
+    Label,
+    Part,
+    parse,
+    read_labels,
+    read_object,
+)
 from natlang_envs.errors import one_of
 
 
@@ -53,17 +64,29 @@ def part_file(part: Part) -> Path:
 
 
 @cache
-def load_labels(part: Part) -> tuple[Label, ...]:
+def load_labels(part: Part | KnownSplit) -> tuple[Label, ...]:
     """Return the labels of a split of the dataset.
 
     Evidence that may not be quoted has no text unless the files of its repository are here.
     """
-    return tuple(read_labels(part_file(part), lambda value: parse(_restored_line(value))))
+    if part == "known_test":
+        return (*load_labels("test_seen"), *load_labels("known"))
+    if part == "known_validation":
+        return known_validation(load_labels("train"))
+    if part == "known_train":
+        held_out = frozenset(label.id for label in load_labels("known_validation"))
+        return tuple(label for label in load_labels("train") if label.id not in held_out)
+    return tuple(read_shipped(part_file(part)))
 
 
-def part_named(name: str) -> Part:
+def read_shipped(path: Path) -> list[Label]:
+    """Return the labels of a file as splits are shipped, with the text of quotations as far as files are here."""
+    return read_labels(path, lambda value: parse(_restored_line(value)))
+
+
+def part_named(name: str) -> Part | KnownSplit:
     """Return a split by name."""
-    return cast("Part", one_of("split", name, PARTS))
+    return cast("Part | KnownSplit", one_of("split", name, (*PARTS, *KNOWN_SPLITS)))
 
 
 def digest() -> str:

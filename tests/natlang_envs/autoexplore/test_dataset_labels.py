@@ -219,6 +219,9 @@ def test_no_file_and_no_repository_is_on_two_sides(coffee: Repository) -> None:
     assert any("is of a repository of the split train" in line for line in leaks(moved))
     shared = {**parts, "test_seen": [*labels[8:], replace(labels[0], question="Another one, please?")]}
     assert any("is in train and in test_seen" in line for line in leaks(shared))
+    known = replace(labels[0], question="Yet another one, please?")
+    assert leaks({**parts, "known": [known]}) == []
+    assert leaks({**parts, "known": [labels[9]]}) == [f"known: {labels[9].id} is about no file that train asks about"]
     broken = replace(labels[0], depth=7)
     assert any(
         line.startswith(f"train.jsonl, line 1 ({broken.id}): depth is 7")
@@ -279,6 +282,7 @@ def test_the_export_is_read_back(coffee: Repository, tmp_path: Path) -> None:
         "readings/second.jsonl",
         "readings/full.jsonl",
         "readings/fresh.jsonl",
+        "readings/known.jsonl",
         "coffee_company/README.md",
     ):
         assert name in sums

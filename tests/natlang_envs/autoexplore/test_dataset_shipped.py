@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,8 @@ from natlang_envs.autoexplore.dataset import shipped
 from natlang_envs.autoexplore.dataset.blind_review import completeness, fresh_reading_file
 from natlang_envs.autoexplore.dataset.catalogue import COFFEE, data_folder, pinned_repository
 from natlang_envs.autoexplore.dataset.checks import evidence_elsewhere, natural_problems
-from natlang_envs.autoexplore.dataset.labels import PARTS, Evidence
+from natlang_envs.autoexplore.dataset.known import VALIDATION
+from natlang_envs.autoexplore.dataset.labels import KNOWN_SPLITS, PARTS, Evidence, Label
 from natlang_envs.autoexplore.dataset.report import DEPTHS, all_parts, bm25_right, check, rates
 from natlang_envs.autoexplore.dataset.shipped import (
     digest,
@@ -28,6 +30,7 @@ from natlang_envs.autoexplore.dataset.shipped import (
 from natlang_envs.autoexplore.tasks import LABELLED, RepositoryTasks
 from natlang_envs.cli.labels import chosen_labels
 from natlang_envs.repository.tree import Repository
+from natlang_envs.tasks import check_learning_split
 
 
 @pytest.mark.parametrize(
@@ -52,7 +55,7 @@ SHIPPED = all_parts(load_labels)
 
 def test_the_digest_is_pinned_and_stands_in_the_card() -> None:
     # Labels that change raise the version of the boards, and the card is written again.
-    assert digest() == "987efa8c623ea31754302c33242e4e714b0bfc8922726376c0fe0f2128195e78", (
+    assert digest() == "f3a4ab304ea6022b2fb2f4a034a33e8383cf03836fedb486fc0546f22aa38eed", (
         "labels changed: raise the version of the boards, and write the card again"
     )
     assert digest() in (data_folder() / "README.md").read_text(), "run python -m tools.dataset card"
@@ -76,7 +79,7 @@ def test_every_label_about_the_coffee_company_holds(monkeypatch: pytest.MonkeyPa
 def test_every_label_has_both_wordings_and_ids_are_of_the_hard_one() -> None:
     labels = [label for part in PARTS for label in SHIPPED[part]]
     assert all(label.natural and label.natural != label.question for label in labels)
-    assert len({label.id for label in labels}) == len(labels) == 2_563
+    assert len({label.id for label in labels}) == len(labels) == 2_846
 
 
 def test_what_may_not_be_quoted_is_not_in_the_files() -> None:
@@ -181,6 +184,46 @@ def test_tasks_are_the_labels_of_a_split() -> None:
         everything.check(labels[0].id)
     with pytest.raises(UsageError, match=r"is in the split 'train', not 'test': pass split='train'"):
         RepositoryTasks("test", None, LABELLED).check(SHIPPED["train"][0].id)
+
+
+def ids(labels: Sequence[Label]) -> list[str]:
+    return [label.id for label in labels]
+
+
+def about(labels: Sequence[Label], others: Sequence[Label]) -> int:
+    """Return how many labels have a target that one of the others has."""
+    asked = {(label.repository, path) for label in others for path in label.targets}
+    return sum(any((label.repository, path) in asked for path in label.targets) for label in labels)
+
+
+def test_known_repositories_divide_the_same_labels_otherwise() -> None:
+    train, validation, test = map(load_labels, KNOWN_SPLITS)
+    assert sorted(ids([*train, *validation])) == sorted(ids(SHIPPED["train"]))
+    assert ids(test) == ids([*SHIPPED["test_seen"], *SHIPPED["known"]])
+    assert {label.repository for label in test} == {label.repository for label in train}
+    assert (len(validation), about(validation, train)) == (VALIDATION, VALIDATION // 2)
+    assert about(SHIPPED["known"], SHIPPED["train"]) == len(SHIPPED["known"])
+    assert about(SHIPPED["test_seen"], SHIPPED["train"]) == 0
+    for split in KNOWN_SPLITS:
+        assert set(RepositoryTasks(split, None, LABELLED).ids()) == set(ids(load_labels(split)))
+    with pytest.raises(UsageError, match=r"is in the split 'known_train', not 'known_test'"):
+        RepositoryTasks("known_test", None, LABELLED).check(train[0].id)
+    with pytest.raises(UsageError, match="unknown split 'known_tests'"):
+        RepositoryTasks("known_tests", None, LABELLED)
+
+
+def test_what_all_draws_is_what_it_drew_before_there_were_known_questions() -> None:
+    everything = RepositoryTasks("all", None, LABELLED)
+    assert not {label.id for label in SHIPPED["known"]} & set(everything.ids())
+    assert len(everything.pool) == 2_563
+
+
+def test_nothing_learns_from_the_questions_about_known_repositories() -> None:
+    check_learning_split("known_train", allow_test=False)
+    check_learning_split("known_validation", allow_test=False)
+    for split in ("known_test", "known", "test_seen"):
+        with pytest.raises(UsageError, match="may hold test tasks"):
+            check_learning_split(split, allow_test=False)
 
 
 def test_the_coffee_company_is_played_without_a_network(coffee: Repository) -> None:
