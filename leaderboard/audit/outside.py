@@ -32,7 +32,7 @@ from natlang_envs.prompt import PathStep
 from natlang_envs.sandbox.isolation import Limits, find_isolation
 from natlang_envs.sandbox.isolation.child import PYTHON, folders
 from natlang_envs.sandbox.isolation.isolation import Bubblewrap
-from natlang_envs.sandbox.isolation.namespaces import Namespaces, arguments, limited
+from natlang_envs.sandbox.isolation.namespaces import Namespaces, arguments, waiting
 
 PATIENCE = 300.0  # seconds for one answer; making an agent loads its weights
 _STARTING = 60.0  # seconds in which Python must have started
@@ -320,12 +320,12 @@ def _inside(
     command = _command(shown, PYTHON, top / "player.py", top / "line", top / "board", top / "agent", top / "packages")
     try:
         told[end:end] = mounts
-        waiting = [*limited(limits, root), *command]
-        started = Namespaces(program.program, told, waiting, network=network, gpu=bool(devices))
+        line = [*waiting(root), *command]
+        started = Namespaces(program.program, told, line, network=network, gpu=bool(devices))
     except OSError as error:
         raise UsageError(one_line(f"the agent's process cannot be started: {reason(error)}")) from None
     with started:
-        started.go()
+        started.go(limits)
         yield started.process
 
 

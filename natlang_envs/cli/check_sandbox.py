@@ -12,7 +12,8 @@ from rich.progress import track
 from natlang_envs.cli.support import printable
 from natlang_envs.sandbox.attacks.arena import Arena, verdict
 from natlang_envs.sandbox.attacks.cases import ATTACKS
-from natlang_envs.sandbox.isolation import find_isolation, who_counts_memory
+from natlang_envs.sandbox.isolation import find_isolation, groups_folder, who_counts_memory
+from natlang_envs.sandbox.isolation.isolation import Bubblewrap
 
 _CLASSES = {
     "read": "read what is outside",
@@ -42,10 +43,15 @@ def check_sandbox_command() -> None:
     arena = Arena()
     try:
         attacks = {name: attack for name, attack in ATTACKS.items() if not attack.layered or isolation.lays()}
-        for name, attack in track(attacks.items(), "attacks", transient=True):
+        # Where the kernel counts memory, the watcher is tried alone as well.
+        watched = Bubblewrap(isolation.program, grouped=False) if isinstance(isolation, Bubblewrap) else isolation
+        runs = [(isolation, *each) for each in attacks.items()]
+        if groups_folder():
+            runs += [(watched, *each) for each in attacks.items() if each[0].startswith("hold:")]
+        for way, name, attack in track(runs, "attacks", transient=True):
             kind = name.partition(":")[0]
             tried[kind] += 1
-            problem = verdict(attack, arena.attack(isolation, attack))
+            problem = verdict(attack, arena.attack(way, attack))
             held[kind] += not problem
             if problem:
                 failed.append(f"{name}: {' '.join(problem.split())[:300]}")

@@ -45,7 +45,7 @@ class FileIndex:
 
     def __init__(self, repository: Repository, engine: str | None = None, tell: Tell | None = None) -> None:
         self.repository = repository
-        self.note = ""
+        self.note = repository.left_out
         self._name = one_of("engine", engine or engine_name(), list(ENGINES))
         self._tell = tell or _say_nothing
         self._folder: Path | None = self._make_folder()
@@ -84,9 +84,8 @@ class FileIndex:
                 if marks := self._read_marks():
                     engine = ENGINES[self._name](self._folder)
                     if marks != self._marks():
-                        self.note = (
-                            "Another process is updating the index of this repository: this is of its state before."
-                        )
+                        busy = "Another process is updating the index of this repository: this is of its state before."
+                        self.note = f"{busy} {self.note}".strip()
                     return engine
         self._folder = None
         return self._brought_up_to_date(ENGINES[self._name](None), {})

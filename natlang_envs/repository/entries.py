@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Generator, Sequence
@@ -61,6 +62,19 @@ def open_beneath(root: int, parts: Sequence[bytes]) -> Generator[int]:
 def open_folder(path: str | Path) -> AbstractContextManager[int]:
     """Open a folder that the caller trusts, whatever leads to it."""
     return opening(path, _FOLDER)
+
+
+def read_regular(path: str | Path, largest: int, flags: int = FILE_FLAGS, dir_fd: int | None = None) -> bytes:
+    """Return the content of a regular file, and at most one byte more than `largest` of it; nothing of a folder.
+
+    Raises:
+        OSError: It cannot be read, or is a FIFO or device, which is not waited for.
+    """
+    with opening(path, flags, dir_fd=dir_fd) as opened:
+        kind = stat.S_IFMT(os.fstat(opened).st_mode)
+        if kind not in (stat.S_IFREG, stat.S_IFDIR):
+            raise OSError(errno.ENOTSUP, NOT_REGULAR)
+        return read_part(opened, 0, largest + 1) if kind == stat.S_IFREG else b""
 
 
 def read_part(opened: int, start: int, length: int) -> bytes:

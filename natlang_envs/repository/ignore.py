@@ -2,7 +2,8 @@
 
 The rules are git's for untracked files: those of `.gitignore` in each folder and in the folders above the repository
 that belong to the same working tree, of `.git/info/exclude`, and of the user's `core.excludesFile`. Tracked files that
-match a rule are left out too, because git's index is not read.
+match a rule are left out too, because git's index is not read; nor are the repository's own settings, which may name or
+include whatever its author likes. What cannot be read in a moment is refused by name.
 
 The package pathspec is no help: it makes backtracking expressions of patterns, and a `.gitignore` may be hostile (24
 bytes of `*a` take it more than 40 seconds for one name); nor does it know `[[:digit:]]`.
@@ -12,20 +13,22 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 import subprocess
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from natlang_envs.errors import UsageError
-from natlang_envs.files import opening
-from natlang_envs.repository.entries import FILE_FLAGS
+from natlang_envs.repository.entries import FILE_FLAGS, NOT_REGULAR, read_regular
 from natlang_envs.repository.wildmatch import wildmatch
 
 IGNORE_FILE = ".gitignore"
 LARGEST = 1 << 20  # bytes of a file of rules
 _SECONDS = 5.0  # for git to say where the user's rules are
+_LONGEST = 4096  # bytes of a rule: no path is longer
+_PATIENCE, _PER_NAME = 0.5, 0.000_25  # seconds of processor time for all rules, and for each name that they are about
+_SHOW_ALL = "show all files with --ignored"
 
 
 class Rule(NamedTuple):
@@ -38,10 +41,28 @@ class Rule(NamedTuple):
     keeps: bool  # whether it takes back what rules before it left out
 
 
-def read_rules(content: bytes, base: bytes = b"") -> tuple[Rule, ...]:
+class Patience:
+    """The time that the rules of one repository may take."""
+
+    def __init__(self) -> None:
+        self._begun, self._names = time.thread_time(), 0
+
+    def check(self, names: int = 0) -> None:
+        """Raise `UsageError` where the rules take too long; `names` are those that they have decided about since."""
+        self._names += names
+        if time.thread_time() - self._begun > _PATIENCE + self._names * _PER_NAME:
+            raise UsageError(f"its {IGNORE_FILE} files hold rules that take too long: {_SHOW_ALL}")
+
+
+def read_rules(content: bytes, base: bytes = b"", patience: Patience | None = None) -> tuple[Rule, ...]:
     """Return the rules of a file that lies in the folder `base`."""
-    lines = content.removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    return tuple(rule for line in lines if (rule := _rule(line.removesuffix(b"\r"), base)) is not None)
+    patience = patience or Patience()
+    rules: list[Rule] = []
+    for line in content.removeprefix(b"\xef\xbb\xbf").split(b"\n"):
+        patience.check()
+        if (rule := _rule(line.removesuffix(b"\r"), base)) is not None:
+            rules.append(rule)
+    return tuple(rules)
 
 
 def _rule(line: bytes, base: bytes) -> Rule | None:
@@ -50,6 +71,8 @@ def _rule(line: bytes, base: bytes) -> Rule | None:
     line = kept[0] if kept else b""
     if not line or line.startswith(b"#"):
         return None
+    if len(line) > _LONGEST:
+        raise UsageError(f"a rule of {IGNORE_FILE} is longer than {_LONGEST:,} bytes: {_SHOW_ALL}")
     keeps = line.startswith(b"!")
     pattern = line[1:] if keeps else line
     folders_only = pattern.endswith(b"/")
@@ -76,24 +99,27 @@ def is_ignored(rules: Sequence[Rule], path: bytes, folder: bool) -> bool:
     return False
 
 
-def rules_in(folder: int, base: bytes) -> tuple[Rule, ...]:
+def rules_in(folder: int, base: bytes, patience: Patience) -> tuple[Rule, ...]:
     """Return the rules of the `.gitignore` in an open folder, if there is one."""
-    return _rules_of(IGNORE_FILE, base, FILE_FLAGS, folder)
+    return _rules_of(IGNORE_FILE, base, FILE_FLAGS, patience, folder)
 
 
-def _rules_of(path: str | Path, base: bytes, flags: int, folder: int | None = None) -> tuple[Rule, ...]:
+def _rules_of(
+    path: str | Path, base: bytes, flags: int, patience: Patience, folder: int | None = None
+) -> tuple[Rule, ...]:
+    where = f"{os.fsdecode(base)}{path}"
     try:
-        with opening(path, flags, dir_fd=folder) as opened:
-            content = os.read(opened, LARGEST + 1) if stat.S_ISREG(os.fstat(opened).st_mode) else b""
-    except (OSError, ValueError):
+        content = read_regular(path, LARGEST, flags, folder)
+    except (OSError, ValueError) as error:
+        if NOT_REGULAR in str(error):
+            raise UsageError(f"{where} is not a regular file, so its rules cannot be read: {_SHOW_ALL}") from None
         return ()
     if len(content) > LARGEST:
-        where = f"{os.fsdecode(base)}{path}"
-        raise UsageError(f"{where} holds more than {LARGEST:,} bytes of rules: show all files with --ignored")
-    return read_rules(content, base)
+        raise UsageError(f"{where} holds more than {LARGEST:,} bytes of rules: {_SHOW_ALL}")
+    return read_rules(content, base, patience)
 
 
-def rules_above(repository: Path) -> tuple[tuple[Rule, ...], bytes]:
+def rules_above(repository: Path, patience: Patience) -> tuple[tuple[Rule, ...], bytes]:
     """Return the rules that stand outside a folder, and its path from the top of the working tree it is in.
 
     Outside of a working tree there are none.
@@ -103,10 +129,10 @@ def rules_above(repository: Path) -> tuple[tuple[Rule, ...], bytes]:
     if git is None:
         return (), b""
     links = FILE_FLAGS & ~os.O_NOFOLLOW
-    rules = _rules_of(_users_file(top), b"", links) + _rules_of(git / "info" / "exclude", b"", links)
+    rules = _rules_of(_users_file(top), b"", links, patience) + _rules_of(git / "info/exclude", b"", links, patience)
     path = b""
     for part in repository.relative_to(top).parts:
-        rules += _rules_of(top / os.fsdecode(path) / IGNORE_FILE, path, FILE_FLAGS)
+        rules += _rules_of(top / os.fsdecode(path) / IGNORE_FILE, path, FILE_FLAGS, patience)
         path += os.fsencode(part) + b"/"
     return rules, path
 
@@ -120,24 +146,31 @@ def _git_folder(folder: Path) -> Path | None:
             return None
         git = folder / named.removeprefix("gitdir:").strip()
         git /= _first_line(git / "commondir") or "."
-    return git if (git / "HEAD").exists() else None
+    try:
+        return git if (git / "HEAD").exists() else None
+    except OSError:  # it names no path
+        return None
 
 
 def _first_line(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            return os.fsdecode(file.readline(4096).rstrip(b"\r\n"))
+        return os.fsdecode(read_regular(path, _LONGEST, FILE_FLAGS & ~os.O_NOFOLLOW).partition(b"\n")[0].rstrip(b"\r"))
     except (OSError, ValueError):
         return ""
 
 
 def _users_file(top: Path) -> Path:
     """Return the file of rules that git's settings name for all repositories of a user."""
-    asked = ["git", "-C", str(top), "config", "--type=path", "--get", "core.excludesFile"]
+    asked = ["git", "config", "--type=path", "--get", "core.excludesFile"]
+    alone = {**os.environ, "GIT_DIR": os.devnull}  # no repository's own settings
     try:
-        done = subprocess.run(asked, capture_output=True, timeout=_SECONDS, stdin=subprocess.DEVNULL, check=False)
+        done = subprocess.run(
+            asked, capture_output=True, timeout=_SECONDS, stdin=subprocess.DEVNULL, check=False, env=alone, cwd="/"
+        )
         named = os.fsdecode(done.stdout.removesuffix(b"\n"))
-    except (OSError, subprocess.TimeoutExpired):  # git is not installed
+    except subprocess.TimeoutExpired:
+        raise UsageError(f"git does not say which file core.excludesFile names: {_SHOW_ALL}") from None
+    except OSError:  # git is not installed
         named = ""
     if named:
         return top / named

@@ -21,6 +21,7 @@ from natlang_envs.repository.texts import (
     contents,
     describe_place,
     entered,
+    is_binary,
     parts_of_text,
     turned,
 )
@@ -101,9 +102,10 @@ class Navigation:
         """Return how many different texts `cat` shows of a file, one after the other."""
         found = self._parts.get(path)
         if found is None:
-            found = self._parts[path] = parts_of_text(
-                self.repository.part(path, 0, self.repository.mark(path).size), self._budget
-            )
+            content = self.repository.part(path, 0, bytes_shown(0))
+            if not is_binary(content):  # or it may have no end
+                content = self.repository.part(path, 0, self.repository.mark(path).size)
+            found = self._parts[path] = parts_of_text(content, self._budget)
         return found
 
     def route(self, start: Key, targets: Collection[str]) -> list[str]:

@@ -96,7 +96,7 @@ def contents(name: str, head: bytes, size: int, budget: int, number: int = 0) ->
     """
     if not size:
         return f"{name} is empty."
-    if b"\0" in head[:_SNIFFED]:
+    if is_binary(head):
         return f"{name} is a binary file of {size:,} bytes and is not shown."
     text = head.decode("utf-8", "backslashreplace")
     if len(text) <= budget and len(head) == size:
@@ -114,9 +114,14 @@ def contents(name: str, head: bytes, size: int, budget: int, number: int = 0) ->
     return f"{begins}\n{shown}\n[{place}; {follows}]"
 
 
+def is_binary(head: bytes) -> bool:
+    """Return whether a file that begins with `head` is not shown."""
+    return b"\0" in head[:_SNIFFED]
+
+
 def parts_of_text(content: bytes, budget: int) -> int:
     """Return into how many parts `contents` divides a file."""
-    if b"\0" in content[:_SNIFFED]:
+    if is_binary(content):
         return 1
     return max(1, -(-len(content.decode("utf-8", "backslashreplace")) // budget))
 

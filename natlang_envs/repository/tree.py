@@ -30,7 +30,7 @@ from natlang_envs.repository.entries import (
     open_folder,
     read_part,
 )
-from natlang_envs.repository.ignore import Rule, leaves_out, rules_above, rules_in
+from natlang_envs.repository.ignore import Patience, Rule, leaves_out, rules_above, rules_in
 from natlang_envs.repository.names import is_git, of_entry, on_disk, parts_of, shown
 from natlang_envs.repository.renewal import Renewable
 
@@ -38,6 +38,8 @@ _T = TypeVar("_T")
 MAX_ENTRIES = 1_000_000  # a repository with more is refused: it is a disk, not a repository
 MAX_DEPTH = 128  # folders in folders; what is deeper is left out and named
 
+_DIGESTED = 1 << 30  # bytes of the largest file that is part of a digest
+_NAMED = 3  # of what is left out
 LINK = "Symbolic links are not followed here"
 TOO_DEEP = "Too many folders in one another"
 LOCKED = "Permission denied"
@@ -90,7 +92,8 @@ class Repository(Renewable):
         return partial(open_repository, ignored=self._ignored), (str(self.path),)
 
     def _index(self, root: int) -> None:
-        rules, top = ((), b"") if self._ignored else rules_above(self.path)
+        patience = Patience()
+        rules, top = ((), b"") if self._ignored else rules_above(self.path, patience)
         waiting: list[tuple[str, tuple[bytes, ...], tuple[Rule, ...]]] = [("", (), rules)]
         while waiting:
             path, parts, rules = waiting.pop()
@@ -100,11 +103,15 @@ class Repository(Renewable):
                 with open_beneath(root, parts) as opened, os.scandir(opened) as entries:
                     base = top + b"".join(part + b"/" for part in parts)
                     if not self._ignored:
-                        rules += rules_in(opened, base)
+                        rules += rules_in(opened, base, patience)
                     for entry in entries:
                         name = of_entry(entry)
-                        if is_git(name) or (rules and leaves_out(rules, base, entry)):
+                        if is_git(name):
                             continue
+                        if rules:
+                            patience.check(1)
+                            if leaves_out(rules, base, entry):
+                                continue
                         kind = self._add(prefix + name, entry, opened)
                         if kind is not None:
                             found[kind].append(name)
@@ -143,6 +150,13 @@ class Repository(Renewable):
 
     def __repr__(self) -> str:
         return f"<Repository {self.name}: {len(self.files)} files>"
+
+    @property
+    def left_out(self) -> str:
+        """What cannot be read, in words: the first names and how many more there are; "" where all can."""
+        named = [f"{path} ({why.lower()})" for path, why in sorted(self.barred.items())[:_NAMED]]
+        more = len(self.barred) - len(named)
+        return f"Left out: {', '.join(named)}{f', and {more:,} more' if more else ''}." if named else ""
 
     @property
     def shows_ignored(self) -> bool:
@@ -292,10 +306,13 @@ class Repository(Renewable):
 
         Raises:
             RepositoryChanged: The original is not what was indexed any more.
+            UsageError: A file is larger than can be read in a moment.
         """
         if self._digest is None:
             total = hashlib.sha256()
             for path in self.files:
+                if self._marks[path].size > _DIGESTED:
+                    raise UsageError(f"{path} of {self.path} holds more than {_DIGESTED:,} bytes: take it out of there")
                 content = hashlib.sha256(self.part(path, 0, self._marks[path].size)).hexdigest()
                 total.update(f"{content} {path}\n".encode())
             self._digest = total.hexdigest()

@@ -5,9 +5,11 @@ from __future__ import annotations
 import codecs
 import os
 import re
+import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from natlang_envs.errors import UsageError, check_flag
 from natlang_envs.files import write_whole
@@ -26,6 +28,7 @@ from natlang_envs.sandbox.isolation.isolation import Completed, Isolation, Limit
 from natlang_envs.spaces import escape_surrogates
 
 _T = TypeVar("_T")
+_P = ParamSpec("_P")
 _RENEWALS = 5  # how often one command takes what changed in the original anew
 _BESIDE = re.compile(r"/opt/(?!(?:bin|lib|python|tools)$)[a-z]+")
 _MOST_NOTES = 5  # files that changed that one command names
@@ -59,6 +62,21 @@ class SandboxState(NamedTuple):
     changes: State
 
 
+def _in_turn(
+    method: Callable[Concatenate[AutoExploreSandbox, _P], _T],
+) -> Callable[Concatenate[AutoExploreSandbox, _P], _T]:
+    """Have the threads that use a sandbox wait for each other: each finds all that those before it did."""
+
+    @wraps(method)
+    def taking_turns(sandbox: AutoExploreSandbox, *given: _P.args, **named: _P.kwargs) -> _T:
+        if sandbox.turn[0] != os.getpid():  # a forked process has nobody who would end what another thread began
+            sandbox.turn = (os.getpid(), threading.RLock())
+        with sandbox.turn[1]:
+            return method(sandbox, *given, **named)
+
+    return taking_turns
+
+
 class AutoExploreSandbox:
     """A copy-on-write sandbox over a repository; the original is never modified.
 
@@ -67,6 +85,7 @@ class AutoExploreSandbox:
     isolation, see `isolation.py`, over a copy of the files in memory that exists for one run; of a large repository
     only the changes are copied for each. The root is shown as `/work`, nothing above it can be reached. Symbolic links
     are listed, never followed; `.git` is hidden and cannot be written. Use it as a context manager, or call `close`.
+    Threads wait for each other: one command runs at a time, and its time begins with it. They share the current folder.
 
     Args:
         repository: A folder, or its index.
@@ -87,6 +106,7 @@ class AutoExploreSandbox:
         self._unsafe = unsafe
         self._context = CommandContext(Overlay(self.repository, self.limits.disk))
         self._closed = False
+        self.turn = (os.getpid(), threading.RLock())  # the process that it is of, and whose turn it is
         self._notes: list[str] = []  # on what changed in the original during a command
 
     def __enter__(self) -> AutoExploreSandbox:
@@ -109,6 +129,7 @@ class AutoExploreSandbox:
         """The files as they are now."""
         return self._context.files
 
+    @_in_turn
     def execute(self, command_line: str) -> CommandResult:
         """Run one command line. Whatever it is, it is answered.
 
@@ -254,6 +275,7 @@ class AutoExploreSandbox:
         """
         return find_isolation(self._unsafe)
 
+    @_in_turn
     def judge(
         self, command_line: str, files: Mapping[str, bytes] | None = None, beside: Mapping[str, Path] | None = None
     ) -> CommandResult:
@@ -287,16 +309,19 @@ class AutoExploreSandbox:
         done = self._run_over(copy, self.isolation(), ("python", "-I", "-B", *line.words[1:]), "", beside)
         return CommandResult(_text(done.stdout), _text(done.stderr), done.exit_code, done.stopped)
 
+    @_in_turn
     def installed(self) -> Installed:
         """Return what is in the folder that `pip` installs into: it is in no patch, but decides what programs do."""
         return installed(self.overlay)
 
+    @_in_turn
     def left_out(self) -> tuple[str, ...]:
         """Return in words what a patch leaves out: what was installed, and changes of files that may not be read."""
         locked = filter(self.repository.is_locked, sorted(self.overlay.changes))
         unread = (f"{path} may not be read, so its change is not in the patch" for path in locked)
         return (*self.installed().lines(), *unread)
 
+    @_in_turn
     def changed_files(self) -> tuple[ChangedFile, ...]:
         """Return the files and symbolic links that differ from the original, sorted by path.
 
@@ -307,6 +332,7 @@ class AutoExploreSandbox:
         """
         return tuple(changed_files(self.overlay))
 
+    @_in_turn
     def diff(self) -> str:
         """Return the changes as a unified diff, for people: it begins with `left_out`, and only names binary files.
 
@@ -316,6 +342,7 @@ class AutoExploreSandbox:
         words = "".join(f"{line}\n" for line in self.left_out())
         return words + "".join(map(_text, patch(self.changed_files(), whole_binaries=False)))
 
+    @_in_turn
     def export(self, path: str | Path) -> None:
         """Write the changes as a patch that `git apply` accepts, and `patch -p1` where no binary file changed.
 
@@ -329,10 +356,12 @@ class AutoExploreSandbox:
         except OSError as error:
             raise UsageError(f"the patch cannot be written to {str(path)!r} ({_reason(error)})") from None
 
+    @_in_turn
     def snapshot(self) -> SandboxState:
         """Return the present state."""
         return SandboxState(self._context.cwd, self.overlay.state())
 
+    @_in_turn
     def restore(self, state: SandboxState | Sequence[Any]) -> None:
         """Return to a state of a sandbox over the same repository, also one that went through JSON.
 
@@ -350,6 +379,7 @@ class AutoExploreSandbox:
         self._context.files = overlay
         self._context.cwd = cwd
 
+    @_in_turn
     def reset(self) -> None:
         """Return to the original, at its root."""
         self.overlay.reset()

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
@@ -21,8 +22,11 @@ from typing import Any
 
 from natlang_envs.errors import UsageError
 from natlang_envs.repository.mutations import edits
+from natlang_envs.repository.names import on_disk
+from natlang_envs.repository.tree import MAX_DEPTH, open_repository
 
 SECONDS = 1.0  # of processor time for a run of all tests
+_LARGEST = 64 << 20  # bytes of a file that is copied
 _WORKER = Path(__file__).parent / "worker.py"
 _ENVIRONMENT = {"PYTHONHASHSEED": "0", "TZ": "UTC", "LC_ALL": "C.UTF-8", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 _NOT_COPIED = (".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", ".tox", ".nox")
@@ -78,15 +82,20 @@ def open_subject(
             raise UsageError(f"tests {each!r} do not lie in {root}: name them relative to it")
     tests = [each.relative_to(root).as_posix() for each in places]
     sources: dict[str, str] = {}
-    left_out: dict[str, str] = {}
+    repository = open_repository(root, again=True)
+    left_out = {file: why.lower() for file, why in repository.barred.items()}
     whole = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        file = path.relative_to(root).as_posix()
+    for file in sorted((each for each in repository.files if each.endswith(".py")), key=lambda each: each.split("/")):
         if any(part.startswith(".") or part in _NOT_COPIED for part in file.split("/")):
             continue
-        content = path.read_bytes()
+        if repository.mark(file).size > _LARGEST or on_disk(file) != file.encode():
+            left_out[file] = "it is too large, or its name is no text"
+            continue
+        content = repository.part(file, 0, _LARGEST)
         whole.update(f"{file}\0{len(content)}\0".encode() + content)
-        if path.name == "conftest.py" or any(file == each or file.startswith(f"{each}/") for each in tests):
+        if file.rpartition("/")[2] == "conftest.py" or any(
+            file == each or file.startswith(f"{each}/") for each in tests
+        ):
             continue
         if only and file not in only:
             continue
@@ -104,6 +113,18 @@ def open_subject(
         first = "".join(f" ({file}: {why})" for file, why in list(left_out.items())[:1])
         raise UsageError(f"{root} has no Python sources outside {', '.join(tests)}{first}")
     return Subject(root, sources, tuple(tests), whole.hexdigest(), tuple(arguments), left_out)
+
+
+def _not_copied(folder: str, names: list[str]) -> set[str]:
+    """Return the names in a folder that are not copied: FIFOs, devices, what has no end, and folders too deep."""
+    left = shutil.ignore_patterns(*_NOT_COPIED)(folder, names)
+    for name in set(names) - left:
+        status = Path(folder, name).lstat()
+        small = stat.S_ISREG(status.st_mode) and status.st_size <= _LARGEST
+        shallow = stat.S_ISDIR(status.st_mode) and folder.count("/") < MAX_DEPTH
+        if not (small or shallow or stat.S_ISLNK(status.st_mode)):
+            left.add(name)
+    return left
 
 
 def files_of(tests: Iterable[str]) -> list[str]:
@@ -129,7 +150,7 @@ class Runner:
         self.subject = subject
         self._folder = tempfile.TemporaryDirectory(prefix="natlang-changing-")
         self.root = Path(self._folder.name).resolve() / "repository"
-        shutil.copytree(subject.root, self.root, symlinks=True, ignore=shutil.ignore_patterns(*_NOT_COPIED))
+        shutil.copytree(subject.root, self.root, symlinks=True, ignore=_not_copied)
         rewriting = ["rewrite", "-o", "verbosity_assertions=2"] if messages else ["plain"]
         left = [f"--{'deselect' if '::' in each else 'ignore'}={each}" for each in without]
         command = [python, "-P", "-s", str(_WORKER), str(self.root), str(seconds), self._folder.name, *rewriting]

@@ -27,7 +27,7 @@ from natlang_envs.sandbox.changes.overlay import Entry, Overlay, parent_of
 from natlang_envs.sandbox.changes.work_folder import WorkFolder, finish, make_folder, make_link
 from natlang_envs.sandbox.isolation.files import whole_pages
 from natlang_envs.sandbox.isolation.layers import OPAQUE, Layer
-from natlang_envs.sandbox.isolation.temporary_folders import MEMORY, OwnFolder
+from natlang_envs.sandbox.isolation.temporary_folders import MEMORY, OwnFolder, new_folder
 from natlang_envs.sandbox.isolation.watch import available_memory
 
 MANY = 5_000
@@ -56,13 +56,13 @@ def _shared_layer(repository: Repository, owner: int, seconds: float) -> Layer:
         own = OwnFolder(_place(files.size))
         folder = own.path / "files"
         try:
-            folder.mkdir()
+            new_folder(folder)
             with open_folder(folder) as opened:
                 files.fill(opened, owner)
         except BaseException:
             own.close()
             raise
-        layer = Layer(folder, files.names)
+        layer = Layer(folder, files.names, files.widest)
         _shared[repository] = _Shared(own, layer)
         return layer
 

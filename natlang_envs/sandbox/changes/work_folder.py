@@ -11,6 +11,7 @@ import errno
 import os
 import stat
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
@@ -18,8 +19,9 @@ from natlang_envs.files import opening
 from natlang_envs.repository.entries import FILE_FLAGS, KEPT_BYTES, NOT_REGULAR, open_beneath, read_part
 from natlang_envs.repository.names import is_git, of_entry, on_disk, parts_of, shown
 from natlang_envs.repository.tree import MAX_DEPTH
-from natlang_envs.sandbox.changes.overlay import Entry, Overlay
+from natlang_envs.sandbox.changes.overlay import Entry, Overlay, parent_of
 from natlang_envs.sandbox.isolation.files import PAGE, Files, whole_pages
+from natlang_envs.sandbox.isolation.temporary_folders import new_folder
 
 MORE_ENTRIES = 20_000  # how many files and folders programs may add
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -69,6 +71,11 @@ class WorkFolder(Files):
     def names(self) -> int:
         """How many files and folders `fill` wrote."""
         return len(self._known)
+
+    @property
+    def widest(self) -> int:
+        """The most names in one folder that `fill` wrote."""
+        return max(Counter(parent_of(path)[0] for path in self._known).values(), default=0)
 
     def fill(self, root: int, owner: int) -> None:
         """Copy all files into an open folder, in which there may be folders that the program starts in."""
@@ -132,7 +139,7 @@ class WorkFolder(Files):
         *parts, name = parts_of(path)
         with open_beneath(root, parts) as folder:
             if entry.kind == "folder":
-                os.mkdir(name, dir_fd=folder)
+                new_folder(name, folder)
                 os.chown(name, owner, owner, dir_fd=folder, follow_symlinks=False)
             elif entry.kind == "file":
                 _make_file(folder, name, entry.content or b"", 0o644 if entry.mode is None else entry.mode, owner)
@@ -285,7 +292,7 @@ def make_link(folder: int, name: bytes, target: str | None, owner: int) -> None:
 def make_folder(folder: int, name: str) -> None:
     """Make a folder unless it is there."""
     with suppress(FileExistsError):
-        os.mkdir(on_disk(name), dir_fd=folder)
+        new_folder(on_disk(name), folder)
 
 
 def finish(opened: int, mode: int, owner: int) -> None:

@@ -6,6 +6,7 @@ ends_with_caller   the process group that a killed caller takes along
 child              what a program finds: its Python, its environment, its command line
 control_group      has the kernel count the memory of a run, where that can be
 files              what a program works on, and a folder of the host as that
+inherited          what programs inherit of the process that starts them
 layers             an overlay over files that many runs share
 processes          the memory of a run's processes, and of the kernel for them
 system_calls       the seccomp filter

@@ -51,12 +51,12 @@ class ControlGroup:
 
 
 @contextmanager
-def control_group(most: int, files: Iterable[int]) -> Generator[ControlGroup | None]:
-    """Make a group for the time of a block; yield None where there can be none.
+def control_group(most: int, files: Iterable[int], wanted: bool = True) -> Generator[ControlGroup | None]:
+    """Make a group for the time of a block; yield None where there can be none, or none is wanted.
 
     `most` are the bytes of memory that all in it may take, files included; for `files` see `ControlGroup`.
     """
-    place = groups_folder()
+    place = groups_folder() if wanted else None
     if place is None:
         yield None
         return

@@ -13,7 +13,7 @@ from typing import Protocol
 from natlang_envs.files import opening
 from natlang_envs.sandbox.isolation.child import PACKAGES
 from natlang_envs.sandbox.isolation.layers import Layer
-from natlang_envs.sandbox.isolation.temporary_folders import remove_folder
+from natlang_envs.sandbox.isolation.temporary_folders import new_folder, remove_folder
 
 NO_OWNER = -1  # what `os.chown` takes for nobody else
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -88,7 +88,7 @@ class HostFolder(Files):
     def collect(self, root: int) -> None:
         """Replace the folder by what the program left, as far as it can be copied."""
         remove_folder(self._folder)
-        self._folder.mkdir()
+        new_folder(self._folder)
         _copy(root, self._folder, 0)
 
 
@@ -99,7 +99,7 @@ def _copy(source: int, target: Path, depth: int) -> None:
     for name in os.listdir(source):
         found = os.stat(name, dir_fd=source, follow_symlinks=False)
         if stat.S_ISDIR(found.st_mode):
-            (target / name).mkdir()
+            new_folder(target / name)
             os.chmod(name, 0o700, dir_fd=source)
             with opening(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=source) as inner:
                 _copy(inner, target / name, depth + 1)

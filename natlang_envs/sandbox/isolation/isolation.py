@@ -27,7 +27,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, contextmanager, suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
@@ -36,11 +36,11 @@ from natlang_envs.files import opening
 from natlang_envs.sandbox.isolation.child import OFFLINE, PYTHON, REFUSED, command_line, environment, running_python
 from natlang_envs.sandbox.isolation.control_group import control_group
 from natlang_envs.sandbox.isolation.files import NO_OWNER, Files, HostFolder
-from natlang_envs.sandbox.isolation.layers import LAYERS, OPAQUE, UPPER, Layer, lay
-from natlang_envs.sandbox.isolation.namespaces import NOBODY, OPEN_FILES, Namespaces, arguments, limited
-from natlang_envs.sandbox.isolation.processes import Processes
-from natlang_envs.sandbox.isolation.temporary_folders import OwnFolder
-from natlang_envs.sandbox.isolation.watch import Completed, Limits, Watch, available_memory, gather
+from natlang_envs.sandbox.isolation.layers import LAYERS, OPAQUE, UPPER, Layer, lay, limit_terminals
+from natlang_envs.sandbox.isolation.namespaces import NOBODY, Namespaces, arguments, waiting
+from natlang_envs.sandbox.isolation.processes import OPEN_FILES, Processes
+from natlang_envs.sandbox.isolation.temporary_folders import OwnFolder, new_folder
+from natlang_envs.sandbox.isolation.watch import Completed, Limits, Watch, available_memory, entries, gather
 
 __all__ = ["Completed", "Files", "Isolation", "Limits", "find_isolation"]
 
@@ -149,7 +149,9 @@ def probe_layers(run: Callable[..., Completed]) -> str:
     """Run a program over a layer with a folder, which it makes anew; return why that cannot be, or nothing."""
     with closing(OwnFolder(Path(tempfile.gettempdir()))) as own:
         layer = Layer(own.path / "layer", 1)
-        (folder := layer.folder / "folder").mkdir(parents=True)
+        folder = layer.folder / "folder"
+        for each in (layer.folder, folder):
+            new_folder(each)
         if os.geteuid() == 0:
             os.chown(folder, NOBODY, NOBODY)
         code = "import os; os.rmdir('folder'); os.mkdir('folder'); print(os.path.exists('given'))"
@@ -169,8 +171,9 @@ class _Remade(HostFolder):
 
 def _tried(run: Callable[..., Completed], files: Files, folder: Path, code: str, wanted: bytes) -> str:
     """Run code that says what is `wanted` and leaves a file in a folder of one file; return what was wrong."""
-    folder.mkdir()
+    new_folder(folder)
     (folder / "given").touch()
+    (folder / "given").chmod(0o644)
     done = run(("python", "-c", f"{code}; open('written', 'w').close()"), files, "", Limits())
     if done.stdout == wanted and (folder / "written").exists():
         return ""
@@ -195,10 +198,11 @@ def _starting() -> Generator[None]:
 
 
 class Bubblewrap(Isolation):
-    """Runs programs in namespaces of their own, made by bubblewrap."""
+    """Runs programs in namespaces of their own, made by bubblewrap; `grouped`, in a control group where one can be."""
 
-    def __init__(self, program: Path) -> None:
+    def __init__(self, program: Path, grouped: bool = True) -> None:
         self.program = program
+        self._grouped = grouped
         self.name = f"bubblewrap ({program})"
 
     def lays(self) -> bool:
@@ -216,7 +220,7 @@ class Bubblewrap(Isolation):
         owner = NOBODY if root else NO_OWNER
         with _copying():
             layer = files.layer(owner)
-        command = [*limited(limits, root, cwd if layer else None), *command]
+        command = [*waiting(root, cwd if layer else None), *command]
         with _starting():
             started = Namespaces(
                 self.program, arguments(root, size, cwd, limits, layer, files.packages, files.beside), command
@@ -226,20 +230,21 @@ class Bubblewrap(Isolation):
             with _copying():
                 files.fill(work, owner)
             with _starting():
-                if layer:
-                    lay(started.first)
+                (lay if layer else limit_terminals)(started.first)
             with (
-                Processes(started.first, started.root) as processes,
-                control_group(limits.memory + 3 * limits.disk, (work, *processes.temporary)) as group,
+                Processes(
+                    started.first, started.root, layer.widest if layer else 0, partial(entries, work) if layer else None
+                ) as processes,
+                control_group(limits.memory + 3 * limits.disk, (work, *processes.temporary), self._grouped) as group,
             ):
                 if group is not None:
                     group.take((started.first, *started.waiting()))
                 watch = Watch(limits, work, processes, layer.names if layer else 0, group)
-                started.go()
+                started.go(limits)
                 done = gather(started.process, started.end, started.kill, limits, watch)
-            status = started.process.wait()
             if not started.finish():
                 raise _NotStarted("its processes do not end")
+            status = started.status()
             files.collect(work)
             return done._replace(exit_code=status)
 
@@ -272,12 +277,14 @@ class Unsafe(Isolation):
         return str(running_python())
 
     def _run(self, command: Sequence[str], files: Files, cwd: str, limits: Limits) -> Completed:
+        if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:
+            raise _NotStarted("the caller ignores SIGCHLD, so nobody sees how a program ends: set it to SIG_DFL")
         if files.beside:
             raise _NotStarted(f"{', '.join(files.beside)} can be shown in isolation only")
         numbers = (limits.memory, 4 * limits.memory, limits.disk, math.ceil(limits.seconds), OPEN_FILES, 0)
         with closing(OwnFolder(Path(tempfile.gettempdir()))) as own:
             for path in (folder := own.path / "files", temporary := own.path / "tmp"):
-                path.mkdir()
+                new_folder(path)
             with opening(folder, _FOLDER) as work:
                 files.fill(work, NO_OWNER)
                 with _starting():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import resource
 import select
 import signal
 import subprocess
@@ -19,12 +20,13 @@ from pathlib import Path
 
 from natlang_envs.sandbox.isolation.child import PACKAGES, environment, folders, interpreter_mounts, system_mounts
 from natlang_envs.sandbox.isolation.ends_with_caller import group
+from natlang_envs.sandbox.isolation.inherited import UMASK, small_pages, standard_descriptors, usual_signals
 from natlang_envs.sandbox.isolation.layers import LAYERS, Layer, layer_mounts
+from natlang_envs.sandbox.isolation.processes import OPEN_FILES
 from natlang_envs.sandbox.isolation.system_calls import system_call_filter
 from natlang_envs.sandbox.isolation.watch import Limits
 
 NOBODY = 65534
-OPEN_FILES = 256
 PENDING_SIGNALS = 1024  # and timers: the kernel holds some hundred bytes for each
 
 _USERS = f"0 0 1\n{NOBODY} {NOBODY} 1\n"  # inside, outside, how many
@@ -33,6 +35,7 @@ _USERS = f"0 0 1\n{NOBODY} {NOBODY} 1\n"  # inside, outside, how many
 _WAITING = ("/bin/sh", "-c", 'read -r _ && exec setsid "$@" </dev/null', "sh")
 # Over layers the folder to start in is there only when they are laid.
 _WAITING_FOR_LAYERS = ("/bin/sh", "-c", 'read -r _ && cd "$0" && unset OLDPWD && exec setsid "$@" </dev/null')
+_PRESSURE = "/proc/pressure"
 _START = 10.0  # seconds in which bubblewrap must have made its namespaces
 _END = 5.0  # seconds in which killed processes must be gone
 
@@ -59,11 +62,17 @@ class Namespaces:
         """
         root = os.geteuid() == 0
         with ExitStack() as ours, ExitStack() as theirs:
+            theirs.enter_context(standard_descriptors())
+            # It says there how the program ended, which nobody else can where the caller ignores or takes its children.
+            self._said, says = os.pipe()
             report, reported = os.pipe()
+            ours.callback(os.close, self._said)
             ours.callback(os.close, report)
+            theirs.callback(os.close, says)
             theirs.callback(os.close, reported)
-            inherited = [reported, _holding(theirs, b"".join(os.fsencode(each) + b"\0" for each in arguments))]
-            line = [str(program), "--info-fd", str(inherited[0]), "--args", str(inherited[1])]
+            inherited = [reported, says, _holding(theirs, b"".join(os.fsencode(each) + b"\0" for each in arguments))]
+            line = [*usual_signals(), str(program), "--info-fd", str(reported), "--json-status-fd", str(says)]
+            line += ["--args", str(inherited[-1])]
             calls = system_call_filter(network, gpu)
             if calls is not None:
                 inherited.append(_holding(theirs, calls))
@@ -71,45 +80,63 @@ class Namespaces:
             # Standard input is what it waits at: for the mapping of users, and when all is mounted, so that the folder
             # can be filled. Bubblewrap's own way to wait takes a caller's end for the sign to go on.
             stdin, self._go = os.pipe()
+            ours.callback(os.close, self._go)
             theirs.callback(os.close, stdin)
             if root:
                 line += ["--userns-block-fd", "0"]
-            self.process = subprocess.Popen(
-                [*line, "--", *command],
-                stdin=stdin,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env={},  # bubblewrap's own can be read inside, whatever it is told to clear
-                pass_fds=inherited,
-                process_group=group(),
-            )
+            with small_pages():
+                self.process = subprocess.Popen(
+                    [*line, "--", *command],
+                    stdin=stdin,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    env={},  # bubblewrap's own can be read inside, whatever it is told to clear
+                    pass_fds=inherited,
+                    process_group=group(),
+                    umask=UMASK,
+                )
+            ours.callback(self._end_bubblewrap)
             theirs.close()
-            try:
-                self.first, self.end = self._first_process(report)
-                if root:
-                    for kind in ("uid", "gid"):
-                        Path(f"/proc/{self.first}/{kind}_map").write_text(_USERS, encoding="ascii")
-                    os.write(self._go, b"1")
-                self.root = self._mounted()
-            except BaseException:
-                os.close(self._go)
-                self.process.kill()
-                with self.process:
-                    raise
+            self.first, self.end = self._first_process(report)
+            ours.callback(os.close, self.end)
+            if root:
+                for kind in ("uid", "gid"):
+                    Path(f"/proc/{self.first}/{kind}_map").write_text(_USERS, encoding="ascii")
+                os.write(self._go, b"1")
+            self.root = self._mounted()
+            self._opened = ours.pop_all()
 
     def __enter__(self) -> Namespaces:
         return self
 
     def __exit__(self, *exception: object) -> None:
         self.finish()
-        os.close(self.end)
-        os.close(self._go)
-        with self.process:
-            self.process.kill()
+        self._opened.close()
 
-    def go(self) -> None:
-        """Let the program run."""
+    def _end_bubblewrap(self) -> None:
+        self.process.kill()
+        for each in (self.process.stdout, self.process.stderr):
+            each.close() if each else None
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(_END)
+
+    def go(self, limits: Limits) -> None:
+        """Let the program run, within limits that hold for each process in the namespaces, the first one included."""
+        for each in (self.first, *self.waiting()):
+            for kind, most in _limits(limits).items():
+                allowed = resource.prlimit(each, kind)[1]  # the caller may be held to less
+                least = most if allowed == resource.RLIM_INFINITY else min(most, allowed)
+                resource.prlimit(each, kind, (least, least))
         os.write(self._go, b"\n")
+
+    def status(self) -> int:
+        """Return the program's exit code when all has ended; 128 and the signal where one ended it."""
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(_END)
+        said = b""
+        while _readable(self._said, _END) and (data := os.read(self._said, 4096)):
+            said += data
+        return json.loads(said.splitlines()[-1]).get("exit-code", 128 + signal.SIGKILL)
 
     def waiting(self) -> list[int]:
         """Return the processes that wait for `go`, as seen from here."""
@@ -119,7 +146,7 @@ class Namespaces:
     def finish(self) -> bool:
         """End every process in the namespaces; return whether all of them are gone."""
         self.kill()
-        return bool(select.select([self.end], [], [], _END)[0])
+        return _readable(self.end, _END)
 
     def kill(self) -> None:
         """Tell every process in the namespaces to end."""
@@ -130,8 +157,7 @@ class Namespaces:
     def _first_process(self, report: int) -> tuple[int, int]:
         said = b""
         while not said.endswith(b"}\n"):
-            ready = select.select([report], [], [], _START)[0]
-            data = os.read(report, 4096) if ready else b""
+            data = os.read(report, 4096) if _readable(report, _START) else b""
             if not data:
                 raise self._failed("bubblewrap did not start")
             said += data
@@ -144,7 +170,10 @@ class Namespaces:
     def _failed(self, otherwise: str) -> OSError:
         """End bubblewrap, and return what it said went wrong."""
         self.process.kill()
-        return OSError(self.process.communicate()[1].decode(errors="replace").strip() or otherwise)
+        said = b""
+        with suppress(subprocess.TimeoutExpired):
+            said = self.process.communicate(timeout=_END)[1]
+        return OSError(said.decode(errors="replace").strip() or otherwise)
 
     def _mounted(self) -> Path:
         """Wait until all is mounted, and return the root."""
@@ -161,13 +190,19 @@ class Namespaces:
         raise self._failed("bubblewrap did not mount in time")
 
 
+def _readable(descriptor: int, seconds: float) -> bool:
+    """Wait until there is something to read; return whether there is."""
+    poll = select.poll()  # which knows descriptors beyond 1023 as well
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(seconds * 1000))
+
+
 def _holding(theirs: ExitStack, content: bytes) -> int:
-    """Return a descriptor that a program reads `content` from, which must fit in a pipe."""
-    read, write = os.pipe()
-    theirs.callback(os.close, read)
-    os.write(write, content)
-    os.close(write)
-    return read
+    """Return a descriptor that a program reads `content` from."""
+    opened = os.memfd_create("natlang")
+    theirs.callback(os.close, opened)
+    os.pwrite(opened, content, 0)
+    return opened
 
 
 def arguments(
@@ -212,6 +247,8 @@ def _mounts(limits: Limits, files: Sequence[str], packages: str) -> list[str]:
         *("--proc", "/proc", "--dev", "/dev"),
         # The same zeros: a shared map of the other device would be memory that no process shows and nothing limits.
         *("--dev-bind", "/dev/full", "/dev/zero"),
+        # Whoever writes there is told when the machine is busy.
+        *(("--size", "4096", "--tmpfs", _PRESSURE, "--remount-ro", _PRESSURE) if Path(_PRESSURE).is_dir() else ()),
         *(*temporary, "/dev/shm", "--remount-ro", "/dev"),  # writable it would be a disk without a size
         *(*temporary, "/tmp"),
         *interpreter_mounts(),
@@ -225,25 +262,29 @@ def _mounts(limits: Limits, files: Sequence[str], packages: str) -> list[str]:
     ]
 
 
-def limited(limits: Limits, root: bool, start: str | None = None) -> list[str]:
-    """Return the beginning of a command line that waits for the files, gives up rights and takes on limits, inside.
+def _limits(limits: Limits) -> dict[int, int]:
+    """Return what the kernel keeps of the limits, for each process."""
+    return {
+        # As an ordinary user process 1, bubblewrap's, is the same user's.
+        resource.RLIMIT_NPROC: limits.processes + (os.geteuid() != 0),
+        resource.RLIMIT_DATA: limits.memory,
+        resource.RLIMIT_AS: 4 * limits.memory,  # addresses, most never used: threads and allocators reserve many
+        resource.RLIMIT_FSIZE: limits.disk,
+        resource.RLIMIT_CPU: math.ceil(limits.seconds),
+        resource.RLIMIT_NOFILE: OPEN_FILES,
+        resource.RLIMIT_SIGPENDING: PENDING_SIGNALS,
+        resource.RLIMIT_MSGQUEUE: 0,
+        resource.RLIMIT_CORE: 0,
+    }
+
+
+def waiting(root: bool, start: str | None = None) -> list[str]:
+    """Return the beginning of a command line that waits for the files, and gives up rights, inside.
 
     `start` is the folder to start in, relative to /work, if it is not there yet.
     """
-    seconds = math.ceil(limits.seconds)
     drop = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--inh-caps=-all"]
     return [
         *(_WAITING if start is None else (*_WAITING_FOR_LAYERS, str(Path("/work", start)))),
         *([*drop, "--bounding-set=-all", "--"] if root else []),
-        "prlimit",
-        f"--nproc={limits.processes + (not root)}",  # bubblewrap's own process inside is the same user's
-        f"--data={limits.memory}",
-        f"--as={4 * limits.memory}",  # addresses, most of them never used: threads and allocators reserve many
-        f"--fsize={limits.disk}",
-        f"--cpu={seconds}:{seconds + 1}",
-        f"--nofile={OPEN_FILES}",
-        f"--sigpending={PENDING_SIGNALS}",
-        "--msgqueue=0",
-        "--core=0",
-        "--",
     ]

@@ -14,7 +14,7 @@ import platform
 import socket
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from functools import lru_cache
 from pathlib import Path
@@ -29,11 +29,18 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 _BLOCK = 1 << 16
 # Bytes of one, measured on Linux 6.18 and rounded up; of a shared map the filter allows no larger one.
 _AREA, _LINE, _PIPE, _TERMINAL = 1024, 1024, 80 << 10, 64 << 10
+_PROC = 64 << 10  # of a file of /proc: a page of its text or what it says of all processors, and parts of a process
+_LISTED = 352  # of a name of a folder that was read in an overlay
+_IN_SOCKETS = 253  # descriptors in one message, which may be sent where as many as one process may have already are
 _MANY_AREAS = 8_192
+OPEN_FILES = 256
+"""The most descriptors of one process."""
+TERMINALS = 64
+"""The most terminals of one run at a time."""
 _NO_KIND = 0  # what the kernel says of epoll and the like
 SHARED_MAP = 8 << 20
 """The most bytes of one anonymous shared map: its pages stay when nobody's tables show them any more."""
-_UNREADABLE = 256 * _PIPE + 65_536 * _AREA  # of a process that hides its descriptors and its areas
+_UNREADABLE = OPEN_FILES * _PIPE + 65_536 * _AREA  # of a process that hides its descriptors and its areas
 CLONE = {"x86_64": 56, "aarch64": 220}
 """The number of the system call, by processor."""
 _CLONE, _VFORK = (str(each.get(platform.machine())).encode() for each in (CLONE, {"x86_64": 58}))
@@ -45,10 +52,11 @@ _DATAGRAM, _STREAMS = b"0002", 3  # a stream is sent once what its sender may ho
 class Processes:
     """The processes of one pid namespace, as a context manager.
 
-    `first` is the first process there, which is waiting, and `root` the file system that the program will see.
+    `first` is the first process there, which is waiting, and `root` the file system that the program will see. Where
+    its /work is an overlay, `widest` is the most names of one folder below, and `made` says how many are above.
     """
 
-    def __init__(self, first: int, root: Path) -> None:
+    def __init__(self, first: int, root: Path, widest: int = 0, made: Callable[[], int] | None = None) -> None:
         with ExitStack() as opened:
             self._proc = opened.enter_context(opening(root / "proc", _FOLDER))
             self._terminals = opened.enter_context(opening(root / "dev/pts", _FOLDER))
@@ -56,7 +64,12 @@ class Processes:
             # Held open it goes on to list the sockets of this network, whoever of its processes ends.
             self._sockets = opened.enter_context(opening(f"/proc/{first}/net/unix", os.O_RDONLY))
             self._opened = opened.pop_all()
+        self._proc_device = os.fstat(self._proc).st_dev
+        self._overlay = (root / "work").stat().st_dev if made else -1
+        self._widest, self._made = widest, made or int
         self._kernel, self._counted, self._seconds = 0, 0, _SECONDS
+        # What a descriptor keeps stays when that was taken away which it says, so the most that was seen counts.
+        self._most_lines = self._most_made = 0
         self._parts: Iterator[int] = iter(())
 
     def __enter__(self) -> Processes:
@@ -71,7 +84,7 @@ class Processes:
         What the kernel holds is counted piecemeal, as much at a time as a look may take: a program can make that long.
         """
         each = list(self._living())
-        limit -= self._terminals_hold()
+        limit -= self.terminals() * _TERMINAL
         left = limit - sum(map(self._resident, each))
         if max(self._kernel, self._counted) > left:
             left = limit - self._in_use(each)
@@ -147,6 +160,7 @@ class Processes:
 
     def _held_by_kernel(self, processes: list[str]) -> Iterator[int]:
         yield from self._held_by_sockets()
+        self._most_made = max(self._most_made, self._made())
         pipes: set[tuple[int, int]] = set()
         shared: set[bytes] = set()
         for process in processes:
@@ -154,9 +168,10 @@ class Processes:
             yield from self._areas(process, shared)
             yield from self._descriptors(process, pipes)
 
-    def _terminals_hold(self) -> int:
-        with os.scandir(self._terminals) as terminals:  # few: one number of the kernel's limits those of all programs
-            return sum(_TERMINAL for _ in terminals)
+    def terminals(self) -> int:
+        """Return how many terminals there are."""
+        with os.scandir(self._terminals) as terminals:
+            return sum(name.name != "ptmx" for name in terminals)
 
     def _held_by_sockets(self) -> Iterator[int]:
         """Yield what sockets can hold; those that wait to be accepted belong to no process, but are listed."""
@@ -189,11 +204,11 @@ class Processes:
             yield _UNREADABLE
 
     def _descriptors(self, process: str, pipes: set[tuple[int, int]]) -> Iterator[int]:
-        """Yield what descriptors say they hold, a line for each lock and each one watched, and pipes not seen yet."""
+        """Yield what descriptors hold: pipes not seen yet, a line for each lock and each one watched, what was read."""
         try:
             names = self._listed(f"{process}/fd")
         except PermissionError:
-            yield _UNREADABLE
+            yield max(_UNREADABLE, OPEN_FILES * self._most())
             return
         except OSError:
             return
@@ -204,8 +219,38 @@ class Processes:
                 if kind == stat.S_IFIFO and (pipe := (status.st_dev, status.st_ino)) not in pipes:
                     pipes.add(pipe)
                     yield _PIPE
-                elif kind in (stat.S_IFREG, _NO_KIND):
-                    yield from (block.count(b"\n") * _LINE for block in self._blocks(f"{process}/fdinfo/{name}"))
+                elif kind == stat.S_IFDIR and status.st_dev == self._overlay:
+                    yield self._folder()
+                elif kind == stat.S_IFREG and status.st_dev == self._proc_device:
+                    yield self._proc_file()
+                elif kind in (stat.S_IFREG, stat.S_IFSOCK, _NO_KIND):
+                    yield from self._says(f"{process}/fdinfo/{name}")
+
+    def _says(self, fdinfo: str) -> Iterator[int]:
+        """Yield what a descriptor says that it holds: a line each, and in a socket descriptors that nobody received.
+
+        Those may be in one another, so where there are any the most that there can be are charged, each at the most.
+        """
+        lines, sent = 0, False
+        for block in self._blocks(fdinfo):
+            lines += block.count(b"\n")
+            sent = sent or (b"\nscm_fds:" in block and b"\nscm_fds:\t0" not in block and b"\nscm_fds: 0" not in block)
+            yield block.count(b"\n") * _LINE
+        self._most_lines = max(self._most_lines, lines)
+        if sent:
+            yield (OPEN_FILES + _IN_SOCKETS) * self._most()
+
+    def _most(self) -> int:
+        """Return the most that one descriptor holds, as far as was seen."""
+        return max(_PIPE, self._proc_file(), self._most_lines * _LINE, self._folder())
+
+    def _proc_file(self) -> int:
+        """Return the most that an open file of /proc holds: all that a descriptor said at the time it was read."""
+        return max(_PROC, self._most_lines * _LINE // 4)
+
+    def _folder(self) -> int:
+        """Return the most that an open folder of the overlay holds: all its names at the time it was read."""
+        return (self._widest + self._most_made) * _LISTED if self._overlay != -1 else 0
 
 
 @lru_cache

@@ -6,14 +6,18 @@ here is what they leave open. Some calls reach past namespaces (AF_VSOCK talks t
 reads a file of the host, sync waits for the host's disks), some hold memory that no process shows (memfd, System V,
 POSIX queues, sockets of the Internet, larger buffers of pipes and sockets) or let a few bytes hold whole pages (splice,
 tee, sendfile), some are large and seldom needed attack surface (io_uring, bpf, ptrace, asynchronous I/O, keys).
+
+All that a program can write is in memory, so calls that wait for a disk could only flush the host's: they do nothing
+and say that it is done.
 """
 
 from __future__ import annotations
 
 import errno
+import mmap
 import platform
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from natlang_envs.sandbox.isolation.processes import CLONE, SHARED_MAP
@@ -32,7 +36,12 @@ _AF_UNIX, _SOL_SOCKET = 1, 1
 _AF_INTERNET = (2, 10)  # of both versions of its protocol
 # SO_SNDBUF, SO_RCVBUF, SO_ATTACH_FILTER, SO_SNDBUFFORCE, SO_RCVBUFFORCE, SO_ATTACH_BPF and its two for SO_REUSEPORT
 _HOLD_MEMORY = (7, 8, 26, 32, 33, 50, 51, 52)
-_MAP_SHARED_ANONYMOUS = 0x21
+_MAP_SHARED_ANONYMOUS, _MAP_HUGETLB, _MS_SYNC = 0x21, 0x40000, 4
+# MERGEABLE; COLD and PAGEOUT, which take files of the host out of its memory.
+_ADVICE_REFUSED = (12, 20, 21)
+# Of prctl: signals to children, dumpable, capabilities, names, timer slack, reading what is in force. Left out are, for
+# instance, huge pages (41), tables for futexes of any size (78), and names of maps, which hide what a map is.
+_PRCTL = (1, 2, 3, 4, 7, 8, 15, 16, 21, 23, 24, 27, 28, 29, 30, 36, 37, 38, 39, 40, 42, 47, 52, 53)
 
 Ranges = tuple[tuple[int, int], ...]
 """Allowed calls in the order of their numbers: the first and the last of each run of them."""
@@ -47,6 +56,11 @@ class _Machine(NamedTuple):
     setsockopt: int
     fcntl: int
     mmap: int
+    msync: int
+    madvise: int
+    prctl: int
+    flushes: tuple[int, int, int]  # fsync, fdatasync, sync_file_range
+    attributes: tuple[int, int, int]  # setxattr, lsetxattr, fsetxattr
     own: int  # the first number that this processor does not count by itself
     allowed: Ranges
 
@@ -57,13 +71,13 @@ class _Machine(NamedTuple):
 _EVERYWHERE = ((424, 424), (434, 434), (436, 437), (439, 439), (441, 441), (449, 449), (452, 452), (462, 462))
 # Left out, in the order of the numbers: System V (29, 64, 67), sendfile, ptrace, syslog, uselib, personality and ustat,
 # sysfs, vhangup to _sysctl (with modify_ldt and pivot_root), adjtimex, chroot to quotactl (with sync and mount), areas
-# of threads to asynchronous I/O, remap_file_pages, semtimedop, clock_settime, memory policy to kexec_load, keys to
-# migrate_pages (with inotify), unshare, splice to vmsplice, inotify_init1, perf_event_open, fanotify, handles,
-# clock_adjtime and syncfs, setns, process_vm_readv to finit_module, seccomp, memfd_create to bpf, userfaultfd, pkeys,
-# io_pgetevents.
+# of threads to asynchronous I/O, remap_file_pages, semtimedop, fadvise64 (it empties the host's cache), clock_settime,
+# memory policy to kexec_load, keys to migrate_pages (with inotify), unshare, splice to vmsplice, inotify_init1,
+# perf_event_open, fanotify, handles, clock_adjtime and syncfs, setns, process_vm_readv to finit_module, seccomp,
+# memfd_create to bpf, userfaultfd, pkeys, io_pgetevents.
 _X86_64 = (
     *((0, 28), (32, 39), (41, 63), (72, 100), (102, 102), (104, 133), (137, 138), (140, 152), (157, 158), (160, 160)),
-    *((186, 204), (213, 213), (217, 219), (221, 226), (228, 235), (247, 247), (257, 271), (273, 274), (277, 277)),
+    *((186, 204), (213, 213), (217, 219), (222, 226), (228, 235), (247, 247), (257, 271), (273, 274), (277, 277)),
     *((280, 293), (295, 297), (299, 299), (302, 302), (307, 307), (309, 309), (314, 316), (318, 318), (322, 322)),
     *((324, 328), (332, 332), (334, 334)),
 )
@@ -71,13 +85,19 @@ _X86_64 = (
 _AARCH64 = (
     *((5, 17), (19, 25), (29, 29), (32, 38), (43, 50), (52, 57), (59, 59), (61, 70), (72, 74), (78, 80), (82, 88)),
     *((90, 91), (93, 96), (98, 103), (107, 111), (113, 115), (118, 141), (143, 160), (163, 169), (172, 179)),
-    *((198, 216), (220, 223), (226, 233), (240, 240), (242, 243), (260, 261), (269, 269), (274, 276), (278, 278)),
+    *((198, 216), (220, 222), (226, 233), (240, 240), (242, 243), (260, 261), (269, 269), (274, 276), (278, 278)),
     *((281, 281), (283, 287), (291, 291), (293, 293)),
 )
 
 _MACHINES = {
-    "x86_64": _Machine(0xC000003E, CLONE["x86_64"], (41, 53), 54, 72, 9, 335, (*_X86_64, *_EVERYWHERE)),
-    "aarch64": _Machine(0xC00000B7, CLONE["aarch64"], (198, 199), 208, 25, 222, 294, (*_AARCH64, *_EVERYWHERE)),
+    "x86_64": _Machine(
+        *(0xC000003E, CLONE["x86_64"], (41, 53), 54, 72, 9, 26, 28, 157, (74, 75, 277), (188, 189, 190)),
+        *(335, (*_X86_64, *_EVERYWHERE)),
+    ),
+    "aarch64": _Machine(
+        *(0xC00000B7, CLONE["aarch64"], (198, 199), 208, 25, 222, 227, 233, 167, (82, 83, 84), (5, 6, 7)),
+        *(294, (*_AARCH64, *_EVERYWHERE)),
+    ),
 }
 
 
@@ -101,6 +121,7 @@ Instruction = tuple[int, int, int, int]
 """Code, jump if true, jump if false, operand; a jump counts the instructions passed over."""
 _DENY: Instruction = (_RETURN, 0, 0, _REFUSE | errno.EPERM)
 _PERMIT: Instruction = (_RETURN, 0, 0, _ALLOW)
+_DONE: Instruction = (_RETURN, 0, 0, _REFUSE)
 
 
 def _instructions(machine: _Machine, network: bool, gpu: bool) -> Iterator[Instruction]:
@@ -122,18 +143,21 @@ def _instructions(machine: _Machine, network: bool, gpu: bool) -> Iterator[Instr
     yield (_RETURN, 0, 0, _REFUSE | errno.ENOSYS)
 
 
+def _by_value(argument: int, values: Sequence[int], found: Instruction, otherwise: Instruction) -> list[Instruction]:
+    """Return what answers by whether the lower half of an argument is one of some values."""
+    compared = [(_EQUAL, len(values) - at, 0, each) for at, each in enumerate(values)]
+    return [(_LOAD, 0, 0, _ARGUMENTS[argument]), *compared, otherwise, found]
+
+
 def _checked(machine: _Machine, network: bool, gpu: bool) -> dict[int, list[Instruction]]:
     """Return for each call that is allowed by its arguments what decides about it."""
     alike = _CLONE_FILES | _CLONE_THREAD
     families = (_AF_UNIX, *(_AF_INTERNET if network else ()))
-    family = [
-        (_LOAD, 0, 0, _ARGUMENTS[0]),
-        *((_EQUAL, len(families) - at, 0, each) for at, each in enumerate(families)),
-        (_RETURN, 0, 0, _REFUSE | errno.EAFNOSUPPORT),
-        _PERMIT,
-    ]
-    large = [
+    family = _by_value(0, families, _PERMIT, _refused(errno.EAFNOSUPPORT))
+    maps = [
         (_LOAD, 0, 0, _ARGUMENTS[3]),
+        (_ANY_BIT, 0, 1, _MAP_HUGETLB),
+        _DENY,
         (_AND, 0, 0, _MAP_SHARED_ANONYMOUS),
         (_EQUAL, 0, 5, _MAP_SHARED_ANONYMOUS),
         (_LOAD, 0, 0, _ARGUMENTS[1] + 4),
@@ -158,20 +182,35 @@ def _checked(machine: _Machine, network: bool, gpu: bool) -> dict[int, list[Inst
         **dict.fromkeys(machine.sockets, family),
         machine.setsockopt: [
             (_LOAD, 0, 0, _ARGUMENTS[1]),
-            (_EQUAL, 0, len(_HOLD_MEMORY) + 1, _SOL_SOCKET),
-            (_LOAD, 0, 0, _ARGUMENTS[2]),
-            *((_EQUAL, len(_HOLD_MEMORY) - at, 0, option) for at, option in enumerate(_HOLD_MEMORY)),
+            (_EQUAL, 1, 0, _SOL_SOCKET),
             _PERMIT,
-            _DENY,
+            *_by_value(2, _HOLD_MEMORY, _DENY, _PERMIT),
         ],
         machine.fcntl: [
             (_LOAD, 0, 0, _ARGUMENTS[1]),
-            *((_EQUAL, 2 + len(_F_REFUSED) - at, 0, command) for at, command in enumerate(_F_REFUSED)),
-            (_EQUAL, 0, 3, _F_SETPIPE_SZ),
+            (_EQUAL, 0, 4, _F_SETPIPE_SZ),
             (_LOAD, 0, 0, _ARGUMENTS[2]),
             (_MORE, 0, 1, _PIPE),
             _DENY,
             _PERMIT,
+            *_by_value(1, _F_REFUSED, _DENY, _PERMIT),
         ],
-        **({} if gpu else {machine.mmap: large}),
+        machine.msync: [
+            (_LOAD, 0, 0, _ARGUMENTS[0]),
+            (_ANY_BIT, 2, 0, mmap.PAGESIZE - 1),  # a mistake, which the kernel is to name
+            (_LOAD, 0, 0, _ARGUMENTS[2]),
+            (_ANY_BIT, 1, 0, _MS_SYNC),
+            _PERMIT,
+            _DONE,
+        ],
+        machine.madvise: _by_value(2, _ADVICE_REFUSED, _DENY, _PERMIT),
+        machine.prctl: _by_value(0, _PRCTL, _PERMIT, _refused(errno.EINVAL)),
+        **{each: [_DONE] for each in machine.flushes},
+        # As on file systems without attributes, which is what programs that copy files know.
+        **{each: [_refused(errno.ENOTSUP)] for each in machine.attributes},
+        **({} if gpu else {machine.mmap: maps}),
     }
+
+
+def _refused(error: int) -> Instruction:
+    return (_RETURN, 0, 0, _REFUSE | error)

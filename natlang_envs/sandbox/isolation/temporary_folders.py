@@ -24,6 +24,7 @@ MEMORY = Path("/dev/shm")
 """The other place where such folders are made, beside the one for temporary files."""
 MARKER = ".natlang-explore"  # beside what programs can reach, so that none of them can remove it
 _NAME = re.compile(rf"{PREFIX}[1-9][0-9]*-[a-z0-9_]{{8}}")  # the prefix, a process, and what mkdtemp adds
+_TRIES = 20  # another process may take a new folder for an abandoned one
 _NEW_FILE = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -35,9 +36,10 @@ class OwnFolder:
         for each in {place, MEMORY}:
             _remove_abandoned(each)
         self.process = os.getpid()
-        while True:
+        for _ in range(_TRIES):
             try:
                 self.path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{self.process}-", dir=place))
+                self.path.chmod(0o700)  # whatever the umask
             except OSError as error:
                 reason = error.strerror or "no access"
                 raise UsageError(f"no folder can be made in {str(place)!r} ({reason}): choose another folder") from None
@@ -46,12 +48,20 @@ class OwnFolder:
                 break
             with suppress(OSError):
                 self.path.rmdir()
+        else:
+            raise UsageError(f"no folder in {str(place)!r} can be locked: choose another folder")
         os.close(os.open(MARKER, _NEW_FILE, 0o600, dir_fd=lock))
         self._finalizer = weakref.finalize(self, _close, self.path, lock, self.process)
 
     def close(self) -> None:
         """Remove the folder and all that is in it."""
         self._finalizer()
+
+
+def new_folder(path: str | bytes | Path, dir_fd: int | None = None) -> None:
+    """Make a folder that its owner may write and others may enter, whatever the umask."""
+    os.mkdir(path, dir_fd=dir_fd)
+    os.chmod(path, 0o755, dir_fd=dir_fd)
 
 
 def _lock(path: Path) -> int | None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from natlang_envs.sandbox.isolation.control_group import ControlGroup
-from natlang_envs.sandbox.isolation.processes import Processes
+from natlang_envs.sandbox.isolation.processes import TERMINALS, Processes
 
 _LOOK_EVERY = 0.02  # seconds
 _GRACE = 5.0  # seconds in which the last output of killed processes must have been read
@@ -75,7 +75,7 @@ class Watch:
         self._processes = processes
         self._available = available_memory()
         self._too_much_memory = f"it held more than {limits.memory:,} bytes of memory"
-        self._entries = (0 if folder is None else _entries(folder)) + below
+        self._before = (0 if folder is None else entries(folder)) + below
 
     def look(self) -> str | None:
         """Return a sentence that names the limit passed, or None."""
@@ -83,10 +83,12 @@ class Watch:
             return self._too_much_memory
         if (now := available_memory()) < _SHORT and now < self._available // 4:
             return "the machine runs short of memory"
-        entries = 0 if self._folder is None else _entries(self._folder) - self._entries
-        entries += sum(map(_entries, self._processes.temporary)) if self._processes else 0
-        if entries > self._limits.disk // BLOCK:
+        made = 0 if self._folder is None else entries(self._folder) - self._before
+        made += sum(map(entries, self._processes.temporary)) if self._processes else 0
+        if made > self._limits.disk // BLOCK:
             return f"it made more than {self._limits.disk // BLOCK:,} files"
+        if self._processes and self._processes.terminals() > TERMINALS:
+            return f"it opened more than {TERMINALS} terminals"
         return self._is_full()
 
     def _holds_too_much(self) -> bool:
@@ -124,7 +126,8 @@ def available_memory() -> int:
     return _SHORT  # unknown: never short
 
 
-def _entries(mount: int) -> int:
+def entries(mount: int) -> int:
+    """Return how many files, folders and links are in the file system of an open folder."""
     room = os.statvfs(mount)
     return room.f_files - room.f_ffree
 

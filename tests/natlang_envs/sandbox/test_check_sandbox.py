@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import typer
 
@@ -41,3 +43,23 @@ def test_what_is_not_held_is_said(monkeypatch: pytest.MonkeyPatch, capsys: pytes
 
 def test_it_is_a_command_of_natlang() -> None:
     assert "check-sandbox" in typer.main.get_command(app).list_commands(None)
+
+
+def test_the_pages_say_how_many_attacks_there_are() -> None:
+    root = Path(__file__).parents[3]
+    page = (root / "docs/dev/sandbox.md").read_text(encoding="utf-8")
+    assert f"tries [{len(ATTACKS)} attacks](docs/dev/sandbox.md)" in (root / "README.md").read_text(encoding="utf-8")
+    assert f"with {len(ATTACKS)}\nprograms" in page
+    for kind, words in check_sandbox._CLASSES.items():
+        assert f"| {words} | {len(GROUPS[kind])} | {len(GROUPS[kind])} |" in page
+
+
+@needs_isolation
+def test_where_the_kernel_counts_memory_the_watcher_is_tried_alone_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    few = {name: ATTACKS[name] for name in ("hold: attributes of files", "read: password file")}
+    monkeypatch.setattr(check_sandbox, "ATTACKS", few)
+    monkeypatch.setattr(check_sandbox, "groups_folder", lambda: Path("/sys/fs/cgroup"))
+    check_sandbox.check_sandbox_command()
+    assert [line.split()[-2:] for line in capsys.readouterr().out.splitlines()[-2:]] == [["2", "2"], ["1", "1"]]

@@ -27,7 +27,7 @@ from natlang_envs.sandbox.isolation.isolation import (
     Unsafe,
     find_isolation,
 )
-from natlang_envs.sandbox.isolation.namespaces import Namespaces, arguments, limited
+from natlang_envs.sandbox.isolation.namespaces import Namespaces, arguments, waiting
 from natlang_envs.sandbox.isolation.temporary_folders import remove_folder
 from tests.support.isolation_here import isolation_or_skip
 
@@ -181,12 +181,12 @@ def running(mark: str) -> list[int]:
 def test_a_program_whose_caller_is_gone_before_the_start_never_runs(isolation: Isolation) -> None:
     assert isinstance(isolation, Bubblewrap)
     root = os.geteuid() == 0
-    command = [*limited(Limits(), root), "/bin/echo", "ran"]
+    command = [*waiting(root), "/bin/echo", "ran"]
     for wanted in (b"", b"ran\n"):
         started = Namespaces(isolation.program, arguments(root, 4096, "", Limits()), command)
         with started:
             if wanted:
-                started.go()
+                started.go(Limits())
             else:  # the kernel closes what a dead caller had open
                 os.dup2(os.open(os.devnull, os.O_RDONLY), started._go)
             assert started.process.stdout is not None

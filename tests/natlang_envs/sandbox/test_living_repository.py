@@ -76,6 +76,19 @@ def test_a_file_that_changed_is_read_anew(shop: Path, command: str) -> None:
         assert sandbox.execute(f"{command} dev.log") == result._replace(stderr="")
 
 
+def test_a_file_that_was_read_stays_until_another_is_noticed(shop: Path) -> None:
+    with AutoExploreSandbox(open_repository(shop, again=True)) as sandbox:
+        assert sandbox.execute("cat a.py").stdout == "print(1)\n"
+        write(shop, {"a.py": "print(2)\n", "new.py": "print(3)\n"})
+        assert sandbox.execute("cat a.py") == ("print(1)\n", "", 0, None)
+        write(shop, {"dev.log": "start\nmore\n"})
+        assert "dev.log changed in the original" in sandbox.execute("cat dev.log").stderr
+        assert sandbox.execute("cat a.py").stdout == "print(2)\n"
+        assert "new.py" not in sandbox.execute("ls").stdout
+    with AutoExploreSandbox(open_repository(shop, again=True)) as sandbox:
+        assert sandbox.execute("cat new.py").stdout == "print(3)\n"
+
+
 def test_what_is_gone_or_something_else_is_left_out_and_named(shop: Path) -> None:
     with AutoExploreSandbox(open_repository(shop, again=True)) as sandbox:
         sandbox.execute("echo new > src/c.py")
