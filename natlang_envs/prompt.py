@@ -6,6 +6,11 @@ A prompt holds the task, the previous path (each action with what it showed) and
 never dropped; when a budget is short, the oldest steps of the path go first, then the end of the observation. Nothing
 is told twice: where the observation is only the answer to the last action (ALFWorld), the path omits that answer, and
 a first observation that ends with the task omits the task.
+
+With `history="commands"` a prompt is short and says all that was done (the paper's appendix B.2): the task once, every
+command, which parts of which files were read, and the observation, which holds what the last command showed. A prompt
+begins as the one before it did, up to the new command. Of a file's part that would make it longer than about 1,000
+tokens (tables of numbers) the end is cut.
 """
 
 from __future__ import annotations
@@ -20,8 +25,10 @@ import numpy as np
 
 from natlang_envs.errors import UsageError, is_count
 
-History = Literal["full", "none"] | int
+NAMED = ("full", "none", "commands")
+History = Literal["full", "none", "commands"] | int
 CUT = " … [cut]"
+DONE = "Commands so far:"
 CHAT_ROLE = (
     "You act in an environment of texts. Answer with one of the listed actions, word for word, and nothing else."
 )
@@ -29,6 +36,15 @@ CHAT_ROLE = (
 _LETTERS = ascii_uppercase + ascii_lowercase
 # 52 letters are single tokens in the vocabularies of GPT-2 and SmolLM2; of the pairs, an agent keeps those that are.
 LABELS: tuple[str, ...] = (*_LETTERS, *("".join(pair) for pair in product(ascii_uppercase, ascii_lowercase)))
+# How a repository's answers begin and end (`natlang_envs.repository.texts`): in a folder, or with a part of a file.
+_ENTERED = re.compile(r"You are in the (?:top folder|folder (.+)) now\.$")
+_READ = re.compile(r"(.+) (reads|begins|goes on):\n")
+_END_READ = "; this is the end, the same command shows the beginning]"
+_PLACE = re.compile(r"\n\[characters [^\n]*\]$")
+_PIECE = re.compile(r" ?[^\W\d_]{1,6}|\d| ?[^\w\s]{1,2}|_|\s+")  # about as many as tokens of SmolLM2
+# Of a prompt of commands: 97% of AutoExplore's have fewer; those with tables of numbers have up to twice as many.
+_PIECES = 960
+_QUOTED = re.compile(r'[;\n]|^["…]|^$')  # commands that would not stand apart from others
 
 
 class PathStep(NamedTuple):
@@ -45,10 +61,10 @@ class Choice(NamedTuple):
     command: str
 
 
-def check_history(history: History) -> None:
-    """Raise `UsageError` unless `history` is `"full"`, `"none"` or a whole number of steps."""
-    if history not in ("full", "none") and not is_count(history, 0):
-        raise UsageError(f"history must be 'full', 'none' or a number of steps, not {history!r}")
+def check_history(history: object) -> None:
+    """Raise `UsageError` unless `history` is `"full"`, `"none"`, `"commands"` or a whole number of steps."""
+    if history not in NAMED and not is_count(history, 0):
+        raise UsageError(f"history must be 'full', 'none', 'commands' or a number of steps, not {history!r}")
 
 
 def state_prompt(
@@ -66,22 +82,28 @@ def state_prompt(
         task: What is asked, `info["task"]`.
         path: The steps taken so far, oldest first.
         observation: The current observation.
-        history: `"full"`, the number of newest steps to keep, or `"none"`. With `"none"` a wrong move and a right
-            one look alike, so negative examples need at least the last step.
+        history: `"full"`, the number of newest steps to keep, `"none"`, or `"commands"`: all actions without what they
+            showed, and the files read. With `"none"` a wrong move and a right one look alike, so negative examples
+            need at least the last step.
         budget: The largest length of the prompt; None for no bound.
         length: Measures a text; characters by default, a tokenizer's count for models.
 
     Raises:
-        UsageError: `history` is none of the three, or the budget does not even hold the task.
+        UsageError: `history` is none of these, or the budget does not even hold the task.
     """
     check_history(history)
-    kept = len(path) if history == "full" else 0 if history == "none" else min(history, len(path))
+    kept = len(path) if history in ("full", "commands") else 0 if history == "none" else min(history, len(path))
 
     told = bool(path) and path[-1].feedback == observation
     if not path and task:
         observation = observation.removesuffix(task).rstrip() or observation
+    if history == "commands":
+        observation = observation.removeprefix(f"# Task\n{task}\n")
+    read = _files_read(path) if history == "commands" else []
 
     def compose(steps: int, text: str) -> str:
+        if history == "commands":
+            return "\n".join([f"Task: {task}", *_done(path, read, steps), f"Observation: {text}"])
         newest = path[len(path) - steps :]
         lines = [f"- {step.action}: {step.feedback}" for step in newest]
         if told and lines:
@@ -90,6 +112,9 @@ def state_prompt(
         return "\n".join([f"Task: {task}", head, *lines, f"Observation: {text}"])
 
     prompt = compose(kept, observation)
+    if read and read[-1][0] == len(path) - 1 and (extra := len(_PIECE.findall(prompt)) - _PIECES) > 0:
+        observation = _less(observation, extra)
+        prompt = compose(kept, observation)
     if budget is None:
         return prompt
     while kept and length(prompt) > budget:
@@ -107,6 +132,51 @@ def state_prompt(
         else:
             high = middle - 1
     return compose(0, observation[:low] + CUT)
+
+
+def _done(path: Sequence[PathStep], read: Sequence[tuple[int, str, str]], steps: int) -> list[str]:
+    """Return the newest commands in a line, and the files that they read in another."""
+    newest = [_apart(step.action) for step in path[len(path) - steps :]]
+    left_out = ["…"] if steps < len(path) else []
+    shown = {name: part for number, name, part in read if number >= len(path) - steps}
+    files = [f"{name} ({part})" for name, part in shown.items()]
+    done = " ".join([DONE, *filter(None, ["; ".join([*left_out, *newest])])])
+    return [done, *(["Read so far: " + "; ".join(files)] if files else [])]
+
+
+def _apart(command: str) -> str:
+    """Return a command as it stands, or between quotes if it could be taken for several or for none."""
+    if not _QUOTED.search(command):
+        return command
+    return '"' + command.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+def _files_read(path: Sequence[PathStep]) -> list[tuple[int, str, str]]:
+    """Return the step's number, the file and what was read of it until then, for each step that showed a part of one.
+
+    Parts are shown in order, the first one again after the last.
+    """
+    folder, parts, found = "", dict[str, int](), list[tuple[int, str, str]]()
+    for number, (_, feedback) in enumerate(path):
+        if entered := _ENTERED.match(feedback):
+            folder = f"{entered[1]}/" if entered[1] else ""
+        elif shown := _READ.match(feedback):
+            name = folder + shown[1]
+            if shown[2] == "reads" or feedback.endswith(_END_READ):
+                parts[name] = 0  # the whole
+            elif parts.get(name) != 0:
+                parts[name] = 1 if shown[2] == "begins" else parts.get(name, 0) + 1
+            count = parts[name]
+            found.append((number, name, "whole" if not count else f"parts 1 to {count}" if count > 1 else "part 1"))
+    return found
+
+
+def _less(observation: str, pieces: int) -> str:
+    """Return an observation with so many pieces less, from the end of the file's part that it ends with."""
+    place = _PLACE.search(observation)
+    head = observation[: place.start() if place else None]
+    starts = [piece.start() for piece in _PIECE.finditer(head)]
+    return f"{head[: starts[-pieces]]}{CUT}{place[0] if place else ''}"
 
 
 def reflection_prompt(state: str) -> str:

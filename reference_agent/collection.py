@@ -96,7 +96,7 @@ def collect(
             of the split `"train"`, unless a stage's `env_kwargs` name another.
         teacher: A function from a `Moment` to a reflection and an action, or the name of a registered teacher.
         settings: How much it plays, and which of the examples are `shown` to the policy.
-        history: Number of the path's steps that p(s) shows.
+        history: How much of the path p(s) shows; see `natlang_envs.prompt.state_prompt`.
         seed: Seed of tasks, wrong actions and wordings.
         reader: A model, if its context may be too short for some p(s): they are cut as in play.
         folder: Folder for the examples; if it holds some of these very arguments, those are returned.

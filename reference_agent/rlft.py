@@ -76,7 +76,7 @@ def reinforce(
         reflector: The reflector, which is frozen, or None.
         stages: The curriculum. An id's tasks are of the split `"train"`, unless its `env_kwargs` name another.
         settings: Algorithm, batch, learning rate and so on.
-        history: Number of the path's steps that p(s) shows.
+        history: How much of the path p(s) shows; see `natlang_envs.prompt.state_prompt`.
         seed: Seed of tasks, labels and choices.
         folder: Folder of checkpoints and TensorBoard events, where a stopped run of these very arguments resumes, also
             with the policy as it was left; None keeps nothing.

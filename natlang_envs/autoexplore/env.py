@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from natlang_envs.autoexplore.asking import AskingEnv
 from natlang_envs.autoexplore.dataset.labels import Wording
 from natlang_envs.autoexplore.episode import HORIZON, Episode
-from natlang_envs.autoexplore.tasks import ExploreSplit, ExploreTasks, make_tasks
+from natlang_envs.autoexplore.tasks import ExploreSplit, ExploreTask, ExploreTasks, make_tasks
 from natlang_envs.autoexplore.why import why
 from natlang_envs.env import Outcome
+from natlang_envs.repository.navigation import Navigation
 from natlang_envs.repository.texts import FILE_BUDGET
 from natlang_envs.repository.tree import Repository
 from natlang_envs.why import Feedback, Why
@@ -97,7 +98,17 @@ class AutoExploreEnv(AskingEnv[ExploreTasks, Episode]):
     @property
     def repository(self) -> Repository:
         """The repository of the current task (privileged knowledge)."""
-        return self._episode.navigation.repository
+        return self.navigation.repository
+
+    @property
+    def navigation(self) -> Navigation:
+        """The places of that repository, and the texts that `cat` shows (privileged knowledge)."""
+        return self._episode.navigation
+
+    @property
+    def goal(self) -> ExploreTask:
+        """The current task with its targets (privileged knowledge)."""
+        return self._episode.goal
 
     @property
     def files_read(self) -> tuple[str, ...]:

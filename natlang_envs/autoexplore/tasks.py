@@ -49,12 +49,14 @@ class ExploreTask(NamedTuple):
         folder: Where the repository lies on this machine; no player is told.
         question: One line.
         targets: The files that answer it, any one of which is right.
+        label: Where it comes from; None for an embedded task and for a question of the user's own.
     """
 
     id: str
     folder: Path
     question: str
     targets: tuple[str, ...]
+    label: Label | None = None
 
     @property
     def depth(self) -> int:
@@ -166,7 +168,7 @@ def label_file_tasks(
 
 
 def _task_of(label: Label, folder: Path, wording: Wording) -> ExploreTask:
-    return ExploreTask(label.id, folder, label.asked(wording), label.targets)
+    return ExploreTask(label.id, folder, label.asked(wording), label.targets, label)
 
 
 @lru_cache(maxsize=256)  # one text and one path for all the environments that ask the same

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from natlang_envs.errors import UsageError
+from natlang_envs.prompt import History, check_history
 from reference_agent.algorithms import load_algorithm
 from reference_agent.curriculum import Stage, as_stages
 from reference_agent.run.bounds import at_least, check_bounds, choice, fraction, limit, positive, share
@@ -269,7 +270,7 @@ class Config:
     split: str = "train"  # of the training tasks
     allow_test: bool = False  # whether that, or a stage's, may be one that holds test tasks, "test" or "all"
     env_kwargs: dict[str, Any] = field(default_factory=dict[str, Any])  # of the environments: {"map": "generated"}
-    history: int = at_least(0, 1)  # steps of the path that p(s) shows
+    history: History = 1  # steps of the path that p(s) shows, or a name that `state_prompt` knows, such as "commands"
     reflect: bool = True  # whether there is a reflector
     # "two" models; two "adapters" on one base in memory; or one model fine-tuned on both jobs: as "one" it plays both,
     # so that RL moves its reflections too (appendix E.2); as "one-frozen" the reflector stays as it was before RL.
@@ -291,6 +292,7 @@ class Config:
 
     def __post_init__(self) -> None:
         check_bounds(self, "")
+        check_history(self.history)
         as_stages(self.curriculum)
         check_bounds(self.sft_reflector, "sft_reflector.")
         check_bounds(self.sft_policy, "sft_policy.")

@@ -155,6 +155,8 @@ def _value(default: Any, value: Any, where: str) -> Any:
         if not isinstance(value, list):
             raise UsageError(f"{where} must be a list of stages, not {value!r}")
         return tuple(_changed(Stage(), each, f"{where}.") for each in value)
+    if where == "history" and isinstance(value, str):  # the one setting that is a number or a name: `Config` checks it
+        return value
     if (wanted := type(default)) is float and type(value) is int:
         value = float(value)
     if type(value) is not wanted:

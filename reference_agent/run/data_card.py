@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from natlang_envs import __version__
 from natlang_envs.errors import UsageError, reason
+from natlang_envs.prompt import History
 
 
 class Summary(NamedTuple):
@@ -43,7 +44,7 @@ class Card:
     environment: str
     env_kwargs: dict[str, Any]
     seed: int
-    history: int
+    history: History
     collect: dict[str, Any]  # the settings, and the teacher's options
     trajectories: list[dict[str, Any]]  # each a `Summary`, by the numbers in the examples
     failed: list[dict[str, Any]]  # as above, and not in the data

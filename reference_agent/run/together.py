@@ -15,6 +15,7 @@ from natlang_envs.evaluation import evaluate
 from natlang_envs.evaluation.agents import AgentInput, Decision, name_of
 from natlang_envs.evaluation.runs import Run, provenance
 from natlang_envs.files import whole_folder, write_whole
+from natlang_envs.prompt import History
 from reference_agent import collection, rlft, rollout, sft
 from reference_agent.curriculum import Environment, Stage, as_stages
 from reference_agent.data_set import Example, as_examples
@@ -56,7 +57,7 @@ class Players:
         settings: ModelConfig = ModelConfig(),  # noqa: B008 - immutable
         *,
         reflect: bool = True,
-        history: int = 1,
+        history: History = 1,
         head: Literal["labels", "saycan", "text"] = "labels",
         reflection_tokens: int = 48,
         reflections: Literal["greedy", "sampled"] = "greedy",
@@ -68,7 +69,7 @@ class Players:
             model: What both start from: a name for `load_model`, or a model, which they leave as it is.
             settings: Precision, device, chat template; with `lora_rank` both are adapters on one base.
             reflect: Whether there is a reflector.
-            history: Number of the path's steps that p(s) shows.
+            history: How much of the path p(s) shows; see `natlang_envs.prompt.state_prompt`.
             head: How the policy chooses.
             reflection_tokens: The most tokens of a reflection.
             reflections: Whether they are the likeliest, or sampled at temperature 1.
@@ -155,10 +156,10 @@ class Players:
         reflector = self.reflector.model if self.reflector else None
         return {"policy": self.policy, **({"reflector": reflector} if isinstance(reflector, LanguageModel) else {})}
 
-    def _own(self, options: dict[str, Any]) -> int:
-        """Return how many of the path's steps p(s) shows, which no option may change."""
+    def _own(self, options: dict[str, Any]) -> History:
+        """Return how much of the path p(s) shows, which no option may change."""
         if "history" in options:
-            raise UsageError(f"these players have history = {self.config.history}: say it in Players.of")
+            raise UsageError(f"these players have history = {self.config.history!r}: say it in Players.of")
         return self.config.history
 
     # Algorithm 1.

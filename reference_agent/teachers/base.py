@@ -155,6 +155,24 @@ def agrees(reflection: str, action: str, commands: Sequence[str]) -> bool:
     return named_commands(reflection, commands) == [action] and not FORBIDDEN.search(reflection)
 
 
+# Words of code, paths and numbers: with a digit, a line, a point or a stroke inside, or a capital after another letter.
+_THING = re.compile(r"\b([a-z]{3,}) (\d+)\b")
+_NAME = re.compile(r"(?<![\w./-])(?=[\w./-]*(?:\d|\w[_./]\w|_\w|[a-z][A-Z]))[\w./-]*\w")
+
+
+def unseen_names(text: str, shown: str) -> list[str]:
+    """Return the names and numbers in a text that do not stand in what is shown.
+
+    With a number goes the word before it ("desk 1") where what is shown has others of its kind.
+    """
+    whole = r"(?<![^\W_]){}(?![^\W_])"  # not a part of a longer word; a line parts words
+    names = [name for name in _NAME.findall(text) if not re.search(whole.format(re.escape(name)), shown)]
+    things = set(_THING.findall(shown.lower()))
+    kinds = {kind for kind, _ in things}
+    unseen = [each for each in _THING.findall(text.lower()) if each[0] in kinds and each not in things]
+    return [*dict.fromkeys(names), *map(" ".join, dict.fromkeys(unseen))]
+
+
 def listing(names: Sequence[str]) -> str:
     """Return names in words: `a`, `a and b`, `a, b and c`; empty for none."""
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))

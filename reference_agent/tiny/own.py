@@ -46,7 +46,7 @@ def tiny_for(
         env: An environment's id, a function that makes a `NatLangEnv`, or a stage with arguments. An id's tasks are of
             the split `"train"`.
         teacher: A function from a `Moment` to a reflection and an action, or the name of a registered teacher.
-        history: Number of the path's steps that p(s) shows.
+        history: How much of the path p(s) shows; see `natlang_envs.prompt.state_prompt`.
         seed: Seed of the weights and lessons.
         steps: The most updates of the lesson on labels, which ends sooner where they are read well.
         say: Called with a line of progress now and then, and at the end with what was learned beside chance.

@@ -180,7 +180,7 @@ def test_what_is_no_stage_is_named(given: Any, model: LanguageModel) -> None:
         (lambda: CollectConfig(restarts="no"), "collect.restarts is 'no': give True or False"),  # type: ignore[arg-type]
         (lambda: RLConfig(learning_rate="1e-3"), "rl.learning_rate is '1e-3': give a number"),  # type: ignore[arg-type]
         (lambda: Stage("", True), "curriculum.iterations is True: give a whole number"),
-        (lambda: Players.of(history="full"), "history is 'full': give a whole number"),  # type: ignore[arg-type]
+        (lambda: Players.of(history="all"), "history must be 'full', 'none', 'commands' or a number"),  # type: ignore[arg-type]
         (lambda: Players.of(reflection_tokens=0), "reflection_tokens is 0: give 1 or more"),
         (lambda: RLConfig(clip=0), "rl.clip is 0: give a number above 0, or inf for no limit"),
         (lambda: RLConfig(weight_decay=-0.1), "rl.weight_decay is -0.1: give 0 or more"),

@@ -29,7 +29,6 @@ LEAST = {
     "collect.negatives": 0,
     "collect.policy_trajectories": 0,
     "collect.trajectories": 1,
-    "history": 0,
     "threads": 1,
     "sft_reflector.batch": 1,
     "sft_policy.batch": 1,
@@ -72,6 +71,15 @@ def test_a_tiny_models_heads_divide_its_width_into_pairs(pairs: int, heads: int)
     else:
         with pytest.raises(UsageError, match=rf"model\.width is {2 * pairs}: give an even multiple of model\.heads"):
             load_config(None, settings)
+
+
+def test_history_is_a_number_or_a_name() -> None:
+    for value in (0, 4, "commands", "full", "none"):
+        config = load_config(None, [f"history={value}"])
+        assert parse_config(json.loads(dump_config(config))).history == value
+    for value in (-1, 1.5, "comands", True):
+        with pytest.raises(UsageError, match=r"history must be (int|'full')"):
+            load_config(None, [f"history={json.dumps(value)}"])
 
 
 def test_the_least_values_are_taken() -> None:

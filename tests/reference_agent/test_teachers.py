@@ -29,6 +29,7 @@ from reference_agent.run.config_file import load_config, parse_config
 from reference_agent.run.data_card import read_card
 from reference_agent.run.pipeline import check_environments
 from reference_agent.teachers.base import agrees, named_commands
+from reference_agent.teachers.check import last_command
 from tests.reference_agent.conftest import SHIPPED, collect
 
 PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
@@ -41,7 +42,7 @@ FAMILIES: dict[str, dict[str, object]] = {
         "env_kwargs": {"dataset": "embedded"},
         "split": "all",
         "allow_test": True,
-        "history": 15,
+        "history": "commands",
     },
 }
 FAMILIES["autoexplore search"] = {
@@ -81,7 +82,8 @@ def test_negatives_are_the_wrong_steps_that_lead_away_or_read_in_vain_and_no_oth
     env = natlang_envs.unwrap(gymnasium.make(config.curriculum[0].env, split=config.split, **config.env_kwargs))
     examples = collect(config)
     least = 0 if family.startswith("autoexplore") else 1  # steps that a plan grows by
-    unsaid = "cat " if family == "autoexplore search" else "\0"  # what its teacher says nothing of
+    # What its teacher says nothing of: in AutoExplore nothing shows that a `cd` was wrong.
+    unsaid = {"autoexplore search": "cat ", "autoexplore": ("cd ", "next ", "previous ")}.get(family, "\0")
     for number in range(3):
         mine = [each for each in examples if each.trajectory == number]
         _, info = env.reset(seed=config.seed, options={"task_id": mine[0].task_id})
@@ -89,9 +91,10 @@ def test_negatives_are_the_wrong_steps_that_lead_away_or_read_in_vain_and_no_oth
         longer: set[str] = set()
         for right in (each for each in mine if not each.negative):
             here, plan = env.snapshot(), len(env.reference())
+            answers = [f"cat {name[3:]}" for name in info["admissible_commands"] if [name] == env.reference()]
             for wrong in set(info["admissible_commands"]) - {right.action}:
                 observation, _, terminated, truncated, told = env.step(wrong)
-                goes_on = not terminated and not truncated and not wrong.startswith(unsaid)
+                goes_on = not terminated and not truncated and not wrong.startswith(unsaid) and wrong not in answers
                 if goes_on and len(env.reference()) >= plan + least:
                     there = [*path, PathStep(wrong, told["feedback"])]
                     longer.add(state_prompt(told["task"], there, observation, history=config.history))
@@ -103,7 +106,8 @@ def test_negatives_are_the_wrong_steps_that_lead_away_or_read_in_vain_and_no_oth
         assert {each.state for each in mine if each.negative} == longer
     for each in examples:
         before, _, after = each.reflection.rpartition(each.action)
-        assert _regrets(before if family == "taxi" else after) is each.negative, each.reflection
+        if family != "autoexplore":
+            assert _regrets(before if family == "taxi" else after) is each.negative, each.reflection
 
 
 def _regrets(text: str) -> bool:
@@ -120,27 +124,13 @@ def _wrong(state: str) -> str:
 def test_a_file_that_was_read_in_vain_is_said_to_be_and_not_named() -> None:
     """Without such examples SmolLM2 named the first file that it read in 36 of 44 games, and read no second one."""
     examples = collect(config_of("autoexplore", negatives=40, wordings=1))
-    vain = [each for each in examples if each.negative and _wrong(each.state).startswith("cat ")]
+    vain = [each for each in examples if each.negative]
     assert len(vain) > len(examples) / 5
     for each in vain:
-        name = _wrong(each.state).removeprefix("cat ")
-        if each.action != f"id {name}":
-            assert name in each.reflection
-        else:
-            assert not any(said in each.reflection for said in ("in vain", "did not tell", "the wrong one"))
-    assert not any(_wrong(each.state).startswith(("id", "exit")) for each in examples if each.negative)
-
-
-def test_without_a_path_the_text_that_is_shown_counts_as_read() -> None:
-    """It was named because "too few steps are left to read it", although it had just been read."""
-    config = config_of("autoexplore", detours=0.25, wordings=1, trajectories=20)
-    named = [each for each in collect(replace(config, history=0)) if each.action.startswith("id ")]
-    hasty = [each for each in named if "left to read" in each.reflection or "left for reading" in each.reflection]
-    assert len(named) > 15
-    assert all("# Steps left\n1\n" in each.state for each in hasty)
-    quoted = [each.reflection.split('"')[1] for each in named if '"' in each.reflection]
-    assert len(quoted) > len(named) / 3
-    assert all(any(line in each.state for each in named) for line in quoted)
+        verb, _, name = last_command(each.state).partition(" ")
+        assert verb == "cat"
+        assert name in each.reflection
+        assert each.action != f"id {name}"
 
 
 @pytest.mark.slow
