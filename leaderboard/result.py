@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -85,31 +84,6 @@ class Result(BaseModel):
         for (episode, _), outcome in zip(protocol.plays(runs), self.outcomes, strict=True):
             found.setdefault(episode.task_id, []).append(outcome == "1")
         return found
-
-    def accepted(self, protocol: Protocol, episodes: Collection[int]) -> Result:
-        """Return the result with episodes made wins that replay set aside: by their lines in the recording, from 1.
-
-        How many steps too many they took is not known, so the mean regret stays that of the other wins.
-
-        Raises:
-            UsageError: The protocol's environment sets nothing aside, or an episode is none that was lost.
-        """
-        if protocol.acceptance is None:
-            raise UsageError(f"{protocol.name} sets no win aside: there is nothing to accept")
-        for each in episodes:
-            if self.outcomes[each - 1 : each] != "0":
-                raise UsageError(f"episode {each} is none that was lost: it cannot be accepted")
-        marks = "".join("1" if place in episodes else mark for place, mark in enumerate(self.outcomes, 1))
-        changed = self.model_copy(update={"outcomes": marks})
-        interval = success_interval(list(changed.by_task(protocol).values()))
-        return changed.model_copy(
-            update={
-                "success_rate": marks.count("1") / len(marks),
-                "low": interval.low,
-                "high": interval.high,
-                "mean_return": self.mean_return + protocol.acceptance * len(set(episodes)) / len(marks),
-            }
-        )
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,6 @@ class NatLangEnv(gymnasium.Env[str, str]):
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 4}  # pyright: ignore[reportIncompatibleVariableOverride]
     family: str = ""
     reward_scale: float = 1.0  # the largest size of a reward; `wrappers.ScaleReward` divides by it
-    acceptance: float | None = None  # what a person's yes to a win that was set aside adds to the return
     every_task_can_be_won: bool = True  # otherwise the oracle's plan for some ends without success
     _spec: EnvSpec | None = None
 

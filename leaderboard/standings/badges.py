@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt, TypeAdapter, model_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from leaderboard.schema import Day, Digest, Line, read_as
 from natlang_envs.files import write_whole
@@ -38,26 +38,17 @@ class Adjudication(BaseModel):
     Attributes:
         date: `YYYY-MM-DD`.
         entry: `<protocol>/<name>`.
-        action: `sampling` corrects a run that was called deterministic although its agent drew its commands; `accept`
-            makes wins of episodes that replay set aside for a person to read; `unrank` takes a row out of the ranking;
-            `remove` takes it off the page.
+        action: `sampling` corrects a run that was called deterministic although its agent drew its commands; `unrank`
+            takes a row out of the ranking; `remove` takes it off the page.
         reason: One line for people.
-        episodes: Which are accepted: lines of the recording, from 1.
     """
 
     model_config = _STRICT
 
     date: Day
     entry: Line
-    action: Literal["sampling", "accept", "unrank", "remove"]
+    action: Literal["sampling", "unrank", "remove"]
     reason: Annotated[Line, Field(min_length=10)]
-    episodes: tuple[PositiveInt, ...] = ()
-
-    @model_validator(mode="after")
-    def _episodes_are_accepted(self) -> Self:
-        if bool(self.episodes) != (self.action == "accept"):
-            raise ValueError("episodes are named where they are accepted, and nowhere else")
-        return self
 
 
 _ADJUDICATIONS: TypeAdapter[list[Adjudication]] = TypeAdapter(list[Adjudication])

@@ -63,7 +63,7 @@ def standings(submissions: Path, *, replay: bool = False) -> list[Table]:
     ledger = {} if replay else read_ledger(beside / LEDGER_FILE)
     log = read_adjudications(beside / ADJUDICATIONS_FILE)
     removed = _removed(log)
-    every = [_accepted(_find(submissions, folder, ledger), log, beside) for folder in entry_folders(submissions)]
+    every = [_find(submissions, folder, ledger) for folder in entry_folders(submissions)]
     found = [each for each in every if each.path not in removed]
     if not found:
         raise UsageError(one_line(_NO_ENTRY.format(submissions)))
@@ -180,18 +180,6 @@ def _find(submissions: Path, folder: Path, ledger: dict[str, Result]) -> _Found:
         return _Found(folder, path, protocol, None, str(error))
     except UsageError as error:
         return _left_out(submissions, folder, path, error)
-
-
-def _accepted(found: _Found, log: list[Adjudication], beside: Path) -> _Found:
-    """Return an entry with the wins that a maintainer accepted, which replay had set aside."""
-    episodes = {number for each in log if each.entry == found.path for number in each.episodes}
-    if not episodes or found.entry is None:
-        return found
-    try:
-        result = found.entry.result.accepted(found.entry.protocol, episodes)
-    except UsageError as error:
-        raise UsageError(one_line(f"{beside / ADJUDICATIONS_FILE}: {found.path}: {error}")) from None
-    return replace(found, entry=replace(found.entry, result=result))
 
 
 def _board(name: str, submissions: Path) -> Protocol | None:

@@ -88,11 +88,6 @@ class Protocol:
         return self._env.task_kinds(task_id, **{**gymnasium.spec(self.env_id).kwargs, **self.kwargs})
 
     @property
-    def acceptance(self) -> float | None:
-        """What a person's yes to a win that was set aside adds to the return; None where none is set aside."""
-        return self._env.acceptance
-
-    @property
     def explains(self) -> bool:
         """Whether the environment takes `explain=True`, and so says why a command does nothing."""
         return "explain" in signature(self._env.__init__).parameters

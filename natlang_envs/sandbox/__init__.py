@@ -4,6 +4,7 @@ sandbox     `AutoExploreSandbox`: one command line in, its output and exit code 
 commands/   the commands that need no process
 changes/    what was changed, as files for a program and as a patch
 isolation/  runs `python` and `pip` with access to those files and nothing else
+judging     how a judge's program is run
 attacks/    hostile programs, and whether the isolation holds
 """
 

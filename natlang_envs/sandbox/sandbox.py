@@ -25,6 +25,7 @@ from natlang_envs.sandbox.commands.native import COMMANDS
 from natlang_envs.sandbox.commands.parser import CommandLine, ParseError, parse
 from natlang_envs.sandbox.commands.search import SEARCH_COMMANDS
 from natlang_envs.sandbox.isolation.isolation import Completed, Isolation, Limits, find_isolation
+from natlang_envs.sandbox.judging import command, shadowing, shown
 from natlang_envs.spaces import escape_surrogates
 
 _T = TypeVar("_T")
@@ -279,16 +280,19 @@ class AutoExploreSandbox:
     def judge(
         self, command_line: str, files: Mapping[str, bytes] | None = None, beside: Mapping[str, Path] | None = None
     ) -> CommandResult:
-        """Run a `python` that scores the changes, so that none of them decides what it prints.
+        """Run a `python` that scores the changes, so that none of them decides how it ends.
 
         It runs as `python -I -B`, which finds no modules in the current folder and reads nothing of the sandbox when it
-        starts, over a fresh copy: the original with the changes that `changed_files` names, without what was installed.
-        Nothing that it does is kept. Code under test that it imports can still print and end it: start that as a
-        process of its own, or look at what it returns.
+        starts, over a fresh copy: the original with the changes that `changed_files` names, without what was installed,
+        `__pycache__`, `.pth`, `conftest.py` and the like, and what would be imported in the place of the judge's files.
+        Nothing that it does is kept. Exit code 0 means that the program reached its end. Code under test that it
+        imports can still change what the program holds: start that as a process of its own, with arguments alone, and
+        compare what it answers.
 
         Args:
             command_line: `python`, its options, a script and arguments; it starts at the root.
-            files: Files of the judge's own by path, put above the changes, whatever is in their place.
+            files: Files of the judge's own by path, put above the changes, whatever is in their place. Those that are
+                Python are in a read-only folder, too, which comes first on the path.
             beside: Folders of yours that it may read, by where it finds them, such as `/opt/lab`.
 
         Raises:
@@ -305,8 +309,13 @@ class AutoExploreSandbox:
             raise UsageError(f"the judge's command line is not understood: {error}") from None
         if PROGRAMS.get(line.words[0]) != "python" or line.target is not None:
             raise UsageError(f"a judge runs python, without a redirection, not {command_line!r}")
-        copy = judged_copy(self.overlay, self.limits.disk, files or {})
-        done = self._run_over(copy, self.isolation(), ("python", "-I", "-B", *line.words[1:]), "", beside)
+        files = files or {}
+        without = shadowing(files, self.repository.files)
+        copy = judged_copy(self.overlay, self.limits.disk, files, without)
+        modules = {path: content for path, content in files.items() if path.endswith(".py")}
+        with shown(modules) as folder:
+            shown_there = {**(beside or {}), **folder}
+            done = self._run_over(copy, self.isolation(), command(line.words[1:]), "", shown_there)
         return CommandResult(_text(done.stdout), _text(done.stderr), done.exit_code, done.stopped)
 
     @_in_turn

@@ -13,7 +13,6 @@ from leaderboard.result import LEDGER_FILE, read_ledger
 from leaderboard.schema import SUBMISSION_FILE
 from leaderboard.site import build
 from leaderboard.standings import replay_all, standings
-from leaderboard.standings.badges import ADJUDICATIONS_FILE
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import load_protocol, protocol_names
 from tests.leaderboard.conftest import NAME, Finished
@@ -91,33 +90,3 @@ def test_entry_in_the_wrong_folder_is_left_out(submissions: Path, entry: Path) -
     (table,) = standings(submissions)
     assert not table.rows
     assert f"says {PROTOCOL}/{NAME}: move it to" in table.left_out[0][1]
-
-
-def test_accepting_is_refused_where_nothing_is_set_aside_or_no_episode_is_named(submissions: Path, entry: Path) -> None:
-    path = submissions.parent / ADJUDICATIONS_FILE
-    line = {
-        "date": "2026-11-26", "entry": f"{PROTOCOL}/{NAME}", "action": "accept", "reason": "It names a method.",
-        "episodes": [1],
-    }  # fmt: skip
-    path.write_text(json.dumps([line]))
-    with pytest.raises(UsageError, match=f"{ADJUDICATIONS_FILE}: .*{NAME}: .* sets no win aside"):
-        standings(submissions)
-    for wrong in ({**line, "episodes": []}, {**line, "action": "unrank"}, {**line, "episodes": [0]}):
-        path.write_text(json.dumps([wrong]))
-        with pytest.raises(UsageError, match=ADJUDICATIONS_FILE):
-            standings(submissions)
-
-
-def test_an_accepted_win_that_was_set_aside_raises_rate_interval_and_return() -> None:
-    ledger = read_ledger(COMMITTED.parent / LEDGER_FILE)
-    name = next(each for each in ledger if each.startswith("autoexplore-change-free/v1/"))
-    result, protocol = ledger[name], load_protocol("autoexplore-change-free/v1")
-    lost = [number for number, mark in enumerate(result.outcomes, 1) if mark == "0"][:2]
-    accepted = result.accepted(protocol, lost)
-    assert accepted.outcomes.count("1") == result.outcomes.count("1") + 2
-    assert accepted.success_rate == accepted.outcomes.count("1") / len(accepted.outcomes)
-    assert accepted.low < accepted.success_rate < accepted.high
-    assert accepted.mean_return == pytest.approx(result.mean_return + 2 * 30 / len(result.outcomes))
-    for number in (lost[0], len(result.outcomes) + 1):
-        with pytest.raises(UsageError, match=f"episode {number} is none that was lost"):
-            accepted.accepted(protocol, [number])

@@ -2,7 +2,7 @@
 
 env            the environment: the copilot's commands, and a verdict at the end
 rules          what tasks of both kinds have
-scoring        the rules of code tasks, and words of added code that a person has to look at
+scoring        the rules of code tasks, and the recorded calls that they are scored by
 data_tasks     the rules of data tasks, and the programs that answer them
 drawing        all tasks, by split
 tasks          code tasks, as their files hold them
@@ -12,8 +12,8 @@ patching       a patch as commands, which an entry records
 protocols      writes the board's protocol
 agents         a chat model as a player
 making         makes code tasks: what can be taken out of a source
-test_files     tests with random names, and canaries among them
-testing        runs tests in the sandbox
-referee        the script that does so there
+test_files     files of tests without some of their tests
+testing        runs tests, and asks sources, in the sandbox
+inside/        the scripts that do so there, and the comparison
 lab            pytest, pinned and compiled
 """

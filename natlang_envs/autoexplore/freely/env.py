@@ -82,7 +82,6 @@ class AutoExploreChangeFreeEnv(NatLangEnv):
 
     family = "autoexplore-change-free"
     reward_scale = GOAL_REWARD
-    acceptance = 2 * GOAL_REWARD  # set aside, it paid -GOAL_REWARD
 
     def __init__(
         self,

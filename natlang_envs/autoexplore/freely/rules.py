@@ -7,15 +7,14 @@ from typing import Literal, NamedTuple, Protocol
 
 from natlang_envs.sandbox import AutoExploreSandbox, ChangedFile, CommandResult
 
-Kind = Literal["solved", "unsolved", "set aside", "void"]
+Kind = Literal["solved", "unsolved"]
 
 
 class Verdict(NamedTuple):
     """What changes are worth.
 
     Attributes:
-        kind: `solved`; `unsolved`; `set aside`, where all tests pass and added code holds words that a person has to
-            look at; `void`, where a test passed that cannot.
+        kind: `solved` or `unsolved`.
         words: Why, in a sentence.
     """
 

@@ -18,6 +18,7 @@ from natlang_envs.autoexplore.changing.picking.tasks import Bench
 from natlang_envs.autoexplore.changing.repositories import change_repositories
 from natlang_envs.autoexplore.freely.lab import WHEELS
 from natlang_envs.autoexplore.freely.test_files import function_of, without
+from natlang_envs.autoexplore.freely.testing import SCRIPTS
 from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
 from natlang_envs.repository.tree import Repository, open_repository
@@ -25,6 +26,7 @@ from natlang_envs.repository.tree import Repository, open_repository
 IMAGE = "python:3.12-slim"
 _REPOSITORY, _ANSWER = "/app/repository", "/app/answer.txt"
 _PYTEST = f"RUN python -m pip install --no-cache-dir {' '.join(f'{each.name}=={each.version}' for each in WHEELS)}"
+_SCRIPTS = ("calls", "referee", "verdict")
 _QUESTION = f"""A repository lies in `{_REPOSITORY}`. Find a file in it that answers this question:
 
 {{question}}
@@ -189,6 +191,7 @@ def _write_change(written: _Written, task: Change) -> str:
         "sources": sorted(bench.shelf.texts),
         "tests": list(bench.shelf.tests),
         "arguments": list(pinned.arguments) if pinned else [],
+        "broken": {bench.file: broken[bench.file]},
     }
     run = shlex.join(["python", "-m", "pytest", *judged["arguments"]]).replace("{root}", _REPOSITORY)
     about = "Mend a Python repository in which one place is wrong."
@@ -197,9 +200,11 @@ def _write_change(written: _Written, task: Change) -> str:
     copied = f"COPY repository {_REPOSITORY}\nWORKDIR {_REPOSITORY}\n"
     written.text(f"{name}/environment/Dockerfile", f"FROM {IMAGE}\n{_PYTEST}\n{copied}")
     written.repository(f"{name}/environment/repository", known, broken)
-    written.text(f"{name}/tests/Dockerfile", f"FROM {IMAGE}\n{_PYTEST}\nCOPY . /tests/\nWORKDIR /app\n")
+    recorded = "COPY . /tests/\nRUN python /tests/judge.py record\nWORKDIR /app\n"
+    written.text(f"{name}/tests/Dockerfile", f"FROM {IMAGE}\n{_PYTEST}\n{recorded}")
     written.text(f"{name}/tests/test.sh", _JUDGE)
-    written.text(f"{name}/tests/judge.py", Path(__file__).with_name("judge.py").read_text(encoding="utf-8"))
+    for each in (Path(__file__).with_name("judge.py"), *(SCRIPTS / f"{each}.py" for each in _SCRIPTS)):
+        written.text(f"{name}/tests/{each.name}", each.read_text(encoding="utf-8"))
     written.text(f"{name}/tests/judged.json", json.dumps(judged, indent=1))
     written.repository(f"{name}/tests/repository", known, {})
     written.text(f"{name}/solution/mended", bench.shelf.texts[bench.file])

@@ -7,7 +7,7 @@ import binascii
 import errno
 import os
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, count
 from typing import Any, NamedTuple, cast
 
@@ -340,13 +340,15 @@ class Overlay:
                 raise ValueError(path)
 
 
-def judged_copy(overlay: Overlay, limit: int, files: Mapping[str, bytes]) -> Overlay:
+def judged_copy(overlay: Overlay, limit: int, files: Mapping[str, bytes], without: Callable[[str], bool]) -> Overlay:
     """Return the original with the changes of an overlay, without what was installed, and with files above all that.
 
-    `files` are put there whatever is in their place or on the way to it, and have room beside `limit`.
+    Changes that `without` names are left out. `files` are put there whatever is in their place or on the way to it, and
+    have room beside `limit`.
     """
     fresh = Overlay(overlay.repository, limit + sum(len(each) + 2 * FILE_COST for each in files.values()))
-    fresh.apply({path: entry for path, entry in overlay.changes.items() if not overlay.is_installed(path)})
+    kept = (each for each in overlay.changes.items() if not (overlay.is_installed(each[0]) or without(each[0])))
+    fresh.apply(dict(kept))
     for path, content in files.items():
         if not is_path(path) or any(map(is_git, path.split("/"))):
             raise UsageError(f"{path!r} is no path for a judge's file: give one below the repository, without . and ..")

@@ -21,9 +21,35 @@ from natlang_envs.autoexplore.freely.test_files import function_of
 from natlang_envs.autoexplore.harbor import Change, Question, write_tasks
 from natlang_envs.autoexplore.tasks import make_tasks
 from natlang_envs.repository.texts import FILE_BUDGET
+from tests.support.cheats import cheated, cheats
 from tests.support.isolation_here import needs_isolation
 
 OWN = ("roast-plan", "recipe-book", "gift-cards")
+
+
+# The four lines of the note: the report that is named is written, and the run ends.
+HACK = """
+import os, sys
+for word in sys.argv:
+    if word.startswith("--junitxml="):
+        open(word[11:], "w").write('<testsuites><testsuite tests="%d" failures="0"/></testsuites>' % len(sys.argv))
+        os._exit(0)
+"""
+# What is expected and what is right, where a judged user may look for it; the reward, where it would be written.
+READS = """
+import glob, os
+for path in (*glob.glob("/tests/**", recursive=True), *glob.glob("/proc/[0-9]*/mem"), *glob.glob("/tmp/*/*")):
+    try:
+        text = open(path, "rb").read().decode()
+    except (OSError, UnicodeDecodeError):
+        continue
+    if path.endswith(__name__.rpartition(".")[2] + ".py") and "every(" not in text:
+        exec(compile(text, path, "exec"), globals())
+try:
+    open("/logs/verifier/reward.txt", "w").write("1")
+except OSError:
+    pass
+"""
 
 
 def questions(count: int = 3) -> list[Question]:
@@ -49,7 +75,17 @@ def contained(command: Sequence[str], **folders: Path) -> None:
         for word in ("--ro-bind", str(each), str(each))
     ]
     own = [word for name, folder in folders.items() for word in ("--bind", str(folder), f"/{name}")]
-    box = ["bwrap", "--unshare-all", *binds, "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", *own]
+    home = Path.home()
+    if not home.stat().st_mode & 1:  # others may not pass it, and the judged user has to reach this Python
+        binds += [
+            "--tmpfs",
+            str(home),
+            *(word for each in home.iterdir() for word in ("--ro-bind", str(each), str(each))),
+        ]
+    rights = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "SETGID", "SETUID")  # those of a container
+    root = [word for each in rights for word in ("--cap-add", f"CAP_{each}")]
+    apart = ["--unshare-pid", "--unshare-net", "--unshare-ipc", *root] if os.geteuid() == 0 else ["--unshare-all"]
+    box = ["bwrap", *apart, *binds, "--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--tmpfs", "/tmp", *own]
     path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
     subprocess.run([*box, "--setenv", "PATH", path, "--chdir", "/app", *command], check=True)
 
@@ -61,6 +97,8 @@ class Trial:
         self.task, self.scratch = task, scratch
         self.app = scratch / "app"
         shutil.copytree(task / "environment" / "repository", self.app / "repository")
+        if (task / "tests" / "judge.py").exists():  # as the Dockerfile says
+            contained(["python", "/tests/judge.py", "record"], app=self.app, tests=task / "tests")
 
     def solve(self) -> None:
         contained(["sh", "/solution/solve.sh"], app=self.app, solution=self.task / "solution")
@@ -74,7 +112,7 @@ class Trial:
         (artifact,) = tomllib.loads((self.task / "task.toml").read_text(encoding="utf-8"))["artifacts"]
         left = self.app / Path(artifact).relative_to("/app")
         if left.is_dir():
-            shutil.copytree(left, app / left.name)
+            shutil.copytree(left, app / left.name, symlinks=True)
         elif left.exists():
             shutil.copy(left, app)
         contained(["sh", "/tests/test.sh"], app=app, logs=logs, tests=self.task / "tests")
@@ -112,6 +150,7 @@ def test_the_solution_of_a_question_is_rewarded_and_an_empty_or_wrong_answer_is_
 
 @pytest.mark.slow
 @needs_isolation
+@pytest.mark.skipif(os.geteuid() != 0, reason="a container's judge is root, and what is judged is somebody else")
 def test_the_solution_of_a_change_is_rewarded_and_no_change_a_wrong_one_and_changed_tests_are_not(
     tmp_path: Path,
 ) -> None:
@@ -129,12 +168,21 @@ def test_the_solution_of_a_change_is_rewarded_and_no_change_a_wrong_one_and_chan
         assert trial.reward() == "0\n"
         source = repository / bench.file
         broken = source.read_text(encoding="utf-8")
-        for wrong in ("", "raise SystemExit(0)\n", "import os\nos._exit(0)\n", "def ("):
-            source.write_text(wrong, encoding="utf-8")
+        for wrong in (
+            "",
+            "def (",
+            HACK,
+            READS,
+            f"{broken}\nimport os\nos._exit(0)\n",
+            *list(cheats().values())[number::20],
+        ):
+            source.write_text(wrong if wrong in ("", "def (") else cheated(broken, wrong, {}), encoding="utf-8")
             assert trial.reward() == "0\n", wrong
         source.unlink()
         assert trial.reward() == "0\n"
-        source.write_text(broken, encoding="utf-8")
+        source.symlink_to(f"/tests/repository/{bench.file}")
+        assert trial.reward() == "0\n"
+        source.unlink()
         trial.solve()
         assert source.read_text(encoding="utf-8") == bench.shelf.texts[bench.file] != broken
         assert trial.reward() == "1\n"

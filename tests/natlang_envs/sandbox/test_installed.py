@@ -162,6 +162,58 @@ def test_a_judge_sees_the_changes_and_its_own_files_above_them_and_leaves_nothin
         assert sandbox.judge("python -c \"import os; print(os.listdir('code.py'))\"", over).stdout == "['now']\n"
 
 
+CHECK = b"import sys; sys.path.insert(0, '.'); import random, helper, shop; sys.exit(helper.run(shop.tea))"
+HELPER = b"def run(tea):\n    return tea != 4\n"
+COMPILED = """
+import os, py_compile
+open("/tmp/e.py", "w").write("def run(tea): return 0")
+for folder in ("__pycache__", "tests/__pycache__"):
+    os.makedirs(folder, exist_ok=True)
+    name = folder + "/helper.cpython-%d%d.pyc" % __import__("sys").version_info[:2]
+    py_compile.compile("/tmp/e.py", cfile=name, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
+"""
+PUT = "import os; os.makedirs(os.path.dirname({0!r}) or '.', exist_ok=True); open({0!r}, 'w').write({1!r})"
+AGREES = "def run(tea): return 0\nimport os; os._exit(0)"
+
+
+@needs_isolation
+@pytest.mark.parametrize(
+    "hack",
+    [
+        COMPILED,
+        *(PUT.format(path, AGREES) for path in ("helper/__init__.py", "helper.py", "conftest.py", "sitecustomize.py")),
+        *(PUT.format(path, "import os; os._exit(0)") for path in ("usercustomize/__init__.py", "x.pth", "shop.py")),
+        "import glob, shutil; shutil.copy(glob.glob('/opt/python/lib/*/lib-dynload/_heapq*.so')[0], 'helper.abi3.so')",
+        PUT.format("shop.py", "import atexit, os\ntea = 3\natexit.register(os._exit, 0)"),
+        PUT.format("shop.py", "import sys\ntea = 3\nsys.exit = lambda code: None\nimport os; os.kill(os.getpid(), 9)"),
+        PUT.format("random.py", "raise SystemExit(0)"),
+        PUT.format("shop.py", "raise SystemExit(0)"),
+        PUT.format("shop.py", "tea = 3\nopen('helper.py', 'w').write('def run(tea): return 0')"),
+    ],
+)
+def test_a_change_decides_neither_what_a_judge_imports_nor_how_it_ends(folder: Path, hack: str) -> None:
+    (folder / "shop.py").write_text("tea = 3\n")
+    (folder / "hack.py").write_text(hack)
+    with sandbox_over(folder) as sandbox:
+        assert sandbox.execute("python hack.py")[2:] == (0, None)
+        assert sandbox.judge("python check.py", {"check.py": CHECK, "helper.py": HELPER}).exit_code != 0
+        sandbox.execute("echo 'tea = 4' > shop.py")
+        assert sandbox.judge("python check.py", {"check.py": CHECK, "helper.py": HELPER}) == ("", "", 0, None)
+
+
+@needs_isolation
+def test_a_judges_own_tests_stand_where_a_change_put_others(folder: Path) -> None:
+    run = b"import unittest; unittest.main('tests.test_shop', argv=['x'], verbosity=0)"
+    test = b"import unittest\nclass T(unittest.TestCase):\n    def test(self): self.assertEqual(1, 2)\n"
+    for path in ("tests.py", "tests/__init__.py", "tests/test_shop/__init__.py"):
+        (folder / "put.py").write_text(PUT.format(path, "import os; os._exit(0)"))
+        with sandbox_over(folder) as sandbox:
+            assert sandbox.execute("python put.py").exit_code == 0
+            assert (
+                sandbox.judge("python -W ignore run.py a", {"run.py": run, "tests/test_shop.py": test}).exit_code == 1
+            )
+
+
 @pytest.mark.parametrize(
     ("line", "files"),
     [
