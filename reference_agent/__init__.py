@@ -21,6 +21,7 @@ teachers/    M_R, which reflects and acts
 families/    what one family of environments needs
 tiny/        how the tiny model is made and warmed up
 baselines/   models without fine-tuning
+memory/      a player who remembers its repositories
 searcher/    small judges that search and walk, as they play
 mender/      a small judge that mends code, as it plays
 judges       loads and publishes small judges

@@ -13,8 +13,9 @@ import typer
 
 from natlang_envs.autoexplore.dataset.blind_review import agreement, read_readings, readings_file
 from natlang_envs.autoexplore.dataset.export import write_export, write_state_actions
-from natlang_envs.autoexplore.dataset.labels import Label, read_labels, wording_named
+from natlang_envs.autoexplore.dataset.labels import Label, read_labels, wording_named, write_labels
 from natlang_envs.autoexplore.dataset.llm_labels import journal_of, make_labels
+from natlang_envs.autoexplore.dataset.made_questions import EACH, made_labels
 from natlang_envs.autoexplore.dataset.report import (
     Folders,
     Parts,
@@ -180,6 +181,30 @@ def label_command(
         f"{len(labels)} labels of {len(done)} files are in {out}; {dropped} dropped ones are in {journal_of(out)}."
     )
     typer.echo(f"Tokens: {driver.tokens.read:,} read, {driver.tokens.written:,} written.")
+
+
+@labels_app.command("questions")
+def questions_command(
+    repo: Annotated[Path, typer.Option(help="The folder to ask about; it is never modified.")],
+    out: Out,
+    each: Annotated[int, typer.Option(min=1, help="The largest number of questions of a file.")] = EACH,
+    limit: Annotated[int, typer.Option(min=1, help="The largest number in all; files share it evenly.")] = 300_000,
+    ignored: Annotated[bool, typer.Option("--ignored", help="Ask about what git ignores, too.")] = False,
+) -> None:
+    """Make labels of a repository of your own by rules, without a model: the same files make the same labels."""
+    repository = open_repository(repo, ignored=ignored)
+    if out.absolute().resolve().is_relative_to(repository.path):
+        raise UsageError(f"{out} lies in {repo}, which is never modified: choose a file outside it")
+    with progress_bar() as progress:
+        bar = progress.add_task("files", total=None)
+        labels = made_labels(
+            repository, each, limit, lambda done, total: progress.update(bar, completed=done, total=total)
+        )
+    if not labels:
+        raise UsageError(f"{repo} holds no line of text to ask about: choose another --repo")
+    write_labels(out, labels)
+    files = len({path for label in labels for path in label.targets})
+    typer.echo(f"{len(labels):,} labels of {files:,} of {len(repository.files):,} files are in {out}.")
 
 
 @labels_app.command("states")

@@ -13,4 +13,5 @@ agent        the trained players on a protocol
 telling      what is said while something learns
 together     both players bound together, from a model to a board
 command      `reflect-rl`
+memory_command  its commands about players who remember
 """

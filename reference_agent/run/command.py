@@ -15,6 +15,7 @@ from rich.table import Column, Table
 
 from natlang_envs.errors import UsageError, one_of
 from reference_agent import processes
+from reference_agent.run.memory_command import memory_app
 
 if TYPE_CHECKING:
     from reference_agent.run.config import Config
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 models = typer.Typer(no_args_is_help=True, help="Models that are fetched once and kept in the cache folder.")
 app.add_typer(models, name="models")
+app.registered_commands += memory_app.registered_commands
 
 Preset = Annotated[Path | None, typer.Argument(help="A TOML file or a preset's name.")]
 Out = Annotated[Path, typer.Option(help="The run's folder. A run that was stopped there is resumed.")]
@@ -282,12 +284,15 @@ def mend(
 def publish(
     run: Annotated[
         Path,
-        typer.Argument(help="A run's folder; RUN/policy-sft is the policy before RL. Or weights of a judge."),
+        typer.Argument(help="A run's folder; RUN/policy-sft is the policy before RL. Or weights of a judge, a memory."),
     ],
     player: Annotated[Path, typer.Argument(metavar="NAME.json", help="The player; weights go to files/ beside it.")],
 ) -> None:
     """Write a trained player as small files that a repository can hold; weights of a run are rounded."""
     from reference_agent.judges import publish as write_judge
+    from reference_agent.memory.names import is_memory
+    from reference_agent.memory.player import KIND, MEMORY
+    from reference_agent.memory.player import publish as remember_player
     from reference_agent.mender.judge import MENDER
     from reference_agent.run.published import publish as write
     from reference_agent.run.stages import CONFIG
@@ -297,7 +302,10 @@ def publish(
         raise UsageError(f"{player} is to be the name of a JSON file: write {player.name}.json")
     before = run.name in ("policy", "policy-sft") and not (run / CONFIG).exists()
     agent = "reflect-rl"
-    if run.suffix == ".safetensors":
+    if (run / MEMORY).exists() or is_memory(run):
+        agent = KIND
+        remember_player(run, player)
+    elif run.suffix == ".safetensors":
         agent = write_judge(run, player, (SEARCHER, MENDER))
     elif before:
         write(run.parent, run.name, player)

@@ -14,6 +14,7 @@ blind_review     a second reading that does not know the answers
 export           state-action pairs, and the published form
 card             the dataset card
 llm_labels       labels of your own repository, by a model
+made_questions   labels of your own repository, by rules
 """
 
 from __future__ import annotations

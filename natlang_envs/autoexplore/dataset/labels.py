@@ -34,7 +34,7 @@ RANKED = 5  # files of BM25's ranking that stand in a label with a verdict
 
 WRITTEN = ("repository", "question", "answer", "targets", "evidence", "kind")  # what a labeller writes
 MADE = ("path", "depth", "difficulty", "bm25")  # what a command fills in
-OPTIONAL = ("natural", "elsewhere")
+OPTIONAL = ("natural", "elsewhere", "part")
 
 
 class Evidence(NamedTuple):
@@ -84,6 +84,7 @@ class Label:
         bm25: The files that BM25 ranks highest for `question`, best first.
         natural: The question as a user of the repository would ask it; empty where there is but one wording.
         elsewhere: Files that hold its evidence and do not answer.
+        part: Which part of the nearest target `cat` shows with its evidence, from 1; 0 where nobody has said.
     """
 
     repository: str
@@ -98,6 +99,7 @@ class Label:
     bm25: tuple[Verdict, ...]
     natural: str = ""
     elsewhere: tuple[Elsewhere, ...] = ()
+    part: int = 0
 
     @property
     def id(self) -> str:
@@ -124,14 +126,15 @@ def wording_named(name: str) -> Wording:
 
 def parse(value: object) -> Label:
     """Return a label from the object of its line."""
-    content: dict[str, Any] = {"natural": "", "elsewhere": []}
+    content: dict[str, Any] = {"natural": "", "elsewhere": [], "part": 0}
     content |= read_object(value, (*WRITTEN, *MADE), "a label", optional=OPTIONAL)
     for name in ("repository", "question", "answer", "kind", "difficulty", "natural"):
         _check(content[name], str, name)
     for name in ("question", "natural") if content["natural"] else ("question",):
         if content[name] != " ".join(content[name].split()) or not 0 < len(content[name]) <= MAX_QUESTION:
             raise ValueError(f"{name} must be one line of 1 to {MAX_QUESTION:,} characters")
-    _check(content["depth"], int, "depth")
+    for name in ("depth", "part"):
+        _check(content[name], int, name)
     for name, known in (("kind", KINDS), ("difficulty", DIFFICULTIES)):
         if content[name] not in known:
             raise ValueError(f"{name} must be one of {', '.join(known)}; not {content[name]!r}")

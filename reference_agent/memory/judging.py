@@ -1,0 +1,209 @@
+"""Judges of a shown text: how well it answers a question, by words or by a language model that nobody tuned.
+
+A judge is asked for a number; only the order of the numbers of one question matters.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from math import sqrt
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from natlang_envs.errors import UsageError
+from natlang_envs.files import write_whole
+from natlang_envs.repository.words import content_words, question_words
+from reference_agent.memory.names import words_asked
+
+PRECISION = "bf16"  # half the time of fp32 where a CPU computes in it
+WINDOW = 1_000  # characters of a shown text that a language model reads: those around most of the question's words
+Rarity = Callable[[str], float]
+
+
+class Reading(NamedTuple):
+    """A part of a file that was shown, for a question."""
+
+    question: str
+    path: str
+    part: int  # from 1
+    text: str
+
+
+class Judgement(NamedTuple):
+    """What is said of a shown text: its share of the question's words, and the lift, 0 without a model."""
+
+    words: float
+    lift: float = 0.0
+
+
+def shown_text(feedback: str) -> str:
+    """Return the text of the file from what `cat` answered, without the lines that it puts around it."""
+    _, _, text = feedback.partition("\n")
+    if text.endswith("]") and (at := text.rfind("\n[characters ")) >= 0:
+        return text[:at]
+    return text
+
+
+def window_of(question: str, text: str, size: int = WINDOW) -> str:
+    """Return the lines of a text, up to so many characters, that hold most of a question's words; the first if equal.
+
+    A word counts the less the more lines hold it.
+    """
+    if len(text) <= size:
+        return text
+    wanted = set(question_words(question))
+    lines = text.split("\n")
+    held = [wanted.intersection(content_words(line)) for line in lines]
+    worth = {word: 1 / sum(word in each for each in held) for word in set[str]().union(*held)}
+    best, begin, end = -1.0, 0, 0
+    for first in range(len(lines)):
+        last, length = first, 0
+        found = set[str]()
+        while last < len(lines) and (last == first or length + len(lines[last]) < size):
+            length += len(lines[last]) + 1
+            found |= held[last]
+            last += 1
+        told = sum(worth[word] for word in found) + 0.1 * len(found)
+        if told > best:
+            best, begin, end = told, first, last
+        if last == len(lines):
+            break
+    return "\n".join(lines[begin:end])[:size]
+
+
+class WordJudge:
+    """Judges by words alone: the share of a question's words, by their rarity, that a text or its path holds."""
+
+    def __init__(self, rarity: Rarity) -> None:
+        self._rarity = rarity
+
+    def __call__(self, reading: Reading) -> float:
+        """Return the share, from 0 to 1."""
+        wanted = {word: self._rarity(word) for word in words_asked(reading.question)}
+        near = set(words_asked(window_of(reading.question, reading.text)))
+        whole = set(words_asked(f"{reading.path}\n{reading.text}"))
+        total = sum(wanted.values()) or 1.0
+        return sum(rare * ((word in near) + (word in whole)) / 2 for word, rare in wanted.items()) / total
+
+
+class LiftJudge:
+    """Judges by how much likelier a text makes a question: the lift, over the root of the question's tokens.
+
+    Args:
+        model: A name or folder of a causal language model.
+        table: A file of lifts that were computed before (JSON lines); new ones are added to it. None keeps none.
+        device: Where the model computes.
+        precision: Of its weights, as in `ModelConfig`.
+    """
+
+    def __init__(self, model: str, table: Path | None = None, device: str = "cpu", precision: str = PRECISION) -> None:
+        self.name = model
+        self._settings = (device, precision)
+        self._table = table
+        self._model: Any = None
+        self._alone: dict[str, float] = {}  # the logarithm of a question's probability without a text
+        self._known = read_table(table, f"{model} {precision}") if table else {}
+
+    def __call__(self, reading: Reading) -> float:
+        """Return the lift over the root of the question's tokens; it does not depend on what else is asked."""
+        return self.many([reading])[0]
+
+    def many(self, readings: Sequence[Reading]) -> list[float]:
+        """Return the lifts of readings, which are computed together as far as they are new."""
+        keys = [_key(each) for each in readings]
+        new = {key: each for key, each in zip(keys, readings, strict=True) if key not in self._known}
+        if new:
+            lifts = self._lifts(list(new.values()))
+            self._known.update(zip(new, lifts, strict=True))
+            if self._table is not None:
+                model = f"{self.name} {self._settings[1]}"
+                rows = [
+                    {"key": key, "model": model, "lift": self._known[key], **each._asdict(), "text": len(each.text)}
+                    for key, each in new.items()
+                ]
+                with self._table.open("a", encoding="utf-8") as file:
+                    file.write("".join(json.dumps(row) + "\n" for row in rows))
+        return [self._known[key] for key in keys]
+
+    def _lifts(self, readings: Sequence[Reading]) -> list[float]:
+        import torch
+
+        model = self._loaded()
+        asked = [f" {each.question}" for each in readings]
+        with torch.no_grad():
+            alone = [each for each in dict.fromkeys(asked) if each not in self._alone]
+            if alone:
+                told = model.choice_logits(["A question:"] * len(alone), [[each] for each in alone])[:, 0]
+                self._alone.update(zip(alone, told.tolist(), strict=True))
+            prompts = [f"{_begin(each)}A question that this text answers:" for each in readings]
+            behind = model.choice_logits(prompts, [[each] for each in asked])[:, 0].tolist()
+        return [
+            round((after - self._alone[each]) / sqrt(model.count(each)), 4)
+            for after, each in zip(behind, asked, strict=True)
+        ]
+
+    def _loaded(self) -> Any:
+        if self._model is None:
+            from reference_agent.models.language_model import LanguageModel
+            from reference_agent.models.named import model_source
+            from reference_agent.models.saycan import SayCanPolicy
+            from reference_agent.run.config import ModelConfig
+
+            device, precision = self._settings
+            config = ModelConfig(device=device, precision=precision)
+            self._model = SayCanPolicy(LanguageModel.load(model_source(self.name), config), ends=False)
+            self._model.model.eval()
+        return self._model
+
+
+class Scale:
+    """Weighs a shown text by words, and by a model's lift where there is a model."""
+
+    def __init__(self, words: WordJudge, lift: LiftJudge | None = None) -> None:
+        self._words, self._lift = words, lift
+        self._known: dict[Reading, Judgement] = {}
+
+    def prepare(self, readings: Sequence[Reading]) -> None:
+        """Compute the lifts of readings together; on a CPU that is no faster."""
+        if self._lift is not None:
+            self._lift.many(readings)
+
+    def __call__(self, reading: Reading) -> Judgement:
+        """Return what is said of a text."""
+        found = self._known.get(reading)
+        if found is None:
+            lift = self._lift(reading) if self._lift is not None else 0.0
+            found = self._known[reading] = Judgement(self._words(reading), lift)
+        return found
+
+
+def _begin(reading: Reading) -> str:
+    return f"File {reading.path}:\n{window_of(reading.question, reading.text)}\n\n"
+
+
+def _key(reading: Reading) -> str:
+    content = f"{reading.question}\n{_begin(reading)}".encode("utf-8", "surrogatepass")
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def read_table(path: Path, model: str) -> dict[str, float]:
+    """Return the lifts of a table by their keys; a last line that was cut off is removed.
+
+    Raises:
+        UsageError: It is of another model, or is no table.
+    """
+    found: dict[str, float] = {}
+    lines = path.read_text(encoding="utf-8").split("\n") if path.exists() else [""]
+    if lines[-1]:
+        write_whole(path, "".join(f"{line}\n" for line in lines[:-1]).encode())
+    for number, line in enumerate(lines[:-1], 1):
+        try:
+            row = cast("Mapping[str, Any]", json.loads(line))
+            of, found[str(row["key"])] = row["model"], float(row["lift"])
+        except (ValueError, KeyError, TypeError):
+            raise UsageError(f"{path}, line {number} is no lift: remove the line, or choose another table") from None
+        if of != model:
+            raise UsageError(f"{path}, line {number} is of {of}, not of {model}: choose another table")
+    return found

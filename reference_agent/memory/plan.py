@@ -1,0 +1,227 @@
+"""The plan of a player who remembers: what to read next, and which file to name, within the steps that are left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from natlang_envs.repository.entries import Folder
+from natlang_envs.repository.navigation import pages_of
+from natlang_envs.repository.texts import NEXT
+from natlang_envs.repository.walk import Place, Seen, Walk, path_of
+from reference_agent.memory.judging import Judgement
+from reference_agent.memory.names import Known, Recalled
+
+_ALIKE = 0.5  # of two listings together, what both have where they are of one repository
+
+
+class Settings(NamedTuple):
+    """What the plan weighs.
+
+    Attributes:
+        files: Files that are considered, the best remembered ones.
+        near: Places in memory that a step of the way is worth.
+        further: Places in memory that reading on by a part is worth.
+        deepest: The last part of a file that is read on to; 1 reads first parts alone.
+        trusted: Of how many files, the best remembered ones, the believed part is read where it is not the first.
+        words: What the share of the question's words in a text is worth, when files are compared.
+        lift: What the lift of a text is worth.
+        belief: What a unit of belief is worth.
+        place: What a place in memory costs.
+    """
+
+    files: int = 8
+    near: float = 0.5
+    further: float = 0.5
+    deepest: int = 3
+    trusted: int = 2
+    words: float = 1.0
+    lift: float = 0.0
+    belief: float = 0.1
+    place: float = 0.0
+
+
+class Atlas:
+    """Where the files of a repository are listed, if they are as they were."""
+
+    def __init__(self, files: Sequence[str]) -> None:
+        self.place_of: dict[str, Place] = {}
+        self.folders: dict[tuple[str, ...], Place] = {}
+        self.listed: dict[Place, frozenset[str]] = {}  # the names on each page
+        inside: dict[tuple[str, ...], tuple[set[str], set[str]]] = {}
+        for path in files:
+            *folder, name = path.split("/")
+            inside.setdefault(tuple(folder), (set(), set()))[1].add(name)
+            for depth in range(len(folder)):
+                inside.setdefault(tuple(folder[:depth]), (set(), set()))[0].add(folder[depth])
+        for folder, (folders, names) in inside.items():
+            for number, page in enumerate(pages_of(Folder("", tuple(sorted(folders)), tuple(sorted(names))))):
+                self.listed[Place(folder, number)] = frozenset((*page.folders, *page.files))
+                self.place_of.update((path_of(folder, name), Place(folder, number)) for name in page.files)
+                self.folders.update(((*folder, name), Place(folder, number)) for name in page.folders)
+
+
+@lru_cache(maxsize=64)
+def atlas_of(files: tuple[str, ...]) -> Atlas:
+    """Return the atlas of a repository's files."""
+    return Atlas(files)
+
+
+def recognise(
+    known: Sequence[Known], listed: Mapping[Place, Sequence[str]], belief: Callable[[int], float]
+) -> int | None:
+    """Return which repository lists nearly what was listed; None where none has half of the top folder's first page.
+
+    Repositories may be alike at the top: then what was listed further down tells, or else `belief` in each.
+    """
+
+    def alike(number: int, place: Place) -> float:
+        names = {name for verb, _, name in (each.partition(" ") for each in listed[place]) if verb in ("cd", "cat")}
+        shown, expected = names - {".."}, atlas_of(known[number].files).listed.get(place, frozenset())
+        return len(shown & expected) / max(1, len(shown | expected))
+
+    top = Place()
+    maybe = [number for number in range(len(known)) if top in listed and alike(number, top) >= _ALIKE]
+    if len(maybe) > 1:
+        told = {number: sum(alike(number, place) for place in listed) / len(listed) for number in maybe}
+        maybe = [number for number in maybe if told[number] > max(told.values()) - 0.01]
+    return max(maybe, key=belief) if len(maybe) > 1 else maybe[0] if maybe else None
+
+
+class Candidate(NamedTuple):
+    """A file that may be read or named; `rank` is its place in memory, from 0."""
+
+    path: str
+    rank: int
+    part: int  # that speaks most of the question
+    belief: float
+    listed: Place
+
+
+class Desk(NamedTuple):
+    """What lies before a player in the middle of a game."""
+
+    walk: Walk
+    left: int  # steps
+    candidates: Sequence[Candidate]
+    told: Mapping[str, Sequence[Judgement]]  # what is said of the parts of a file that were shown
+
+    def way(self, there: Place, start: Place | None = None) -> int:
+        """Return the steps to a place."""
+        return self.walk.steps(start or self.walk.here, there)
+
+
+class Goal(NamedTuple):
+    """What to do with a file, there where it is listed: `cat` or `id`."""
+
+    verb: str
+    candidate: Candidate
+    parts: int  # `cat`: parts to read from now on
+    steps: int  # all of them, the last command included
+    back: int  # from there to the file that looks best, and to name it
+
+    @property
+    def command(self) -> str:
+        """The command that is given there."""
+        return f"{self.verb} {self.candidate.path.rpartition('/')[2]}"
+
+
+def standing(desk: Desk, settings: Settings) -> dict[str, float]:
+    """Return what speaks for each file that was read, by its path: its best part, and what memory says."""
+    return {
+        each.path: max(settings.words * told.words + settings.lift * told.lift for told in desk.told[each.path])
+        + settings.belief * each.belief
+        - settings.place * each.rank
+        for each in desk.candidates
+        if each.path in desk.told
+    }
+
+
+def goals(desk: Desk, settings: Settings) -> list[Goal]:
+    """Return all that the steps allow: files to read whose way back is left, and files to name."""
+    stands = standing(desk, settings)
+    best = max(stands, key=lambda path: stands[path], default=None)
+    there = next((each.listed for each in desk.candidates if each.path == best), None)
+    found: list[Goal] = []
+    for each in desk.candidates[: settings.files]:
+        steps, back = desk.way(each.listed), desk.way(there, each.listed) + 1 if there is not None else 1
+        seen = len(desk.told.get(each.path, ()))
+        deep = each.part <= settings.deepest and each.rank < settings.trusted
+        for part in (each.part, 1) if deep else (1,):
+            if part > seen and steps + part - seen + back <= desk.left:
+                found.append(Goal("cat", each, part - seen, steps + part - seen, back))
+                break
+    found += [
+        Goal("id", each, 0, steps, 0) for each in desk.candidates if (steps := desk.way(each.listed) + 1) <= desk.left
+    ]
+    return found
+
+
+def choose(desk: Desk, settings: Settings) -> Goal | None:
+    """Return the next goal: read what is near and well remembered as long as steps allow, then name the best."""
+    found = goals(desk, settings)
+    reads = [each for each in found if each.verb == "cat"]
+    if reads:
+        return min(
+            reads,
+            key=lambda goal: (
+                goal.candidate.rank + settings.near * (goal.steps - goal.parts) + settings.further * (goal.parts - 1),
+                goal.candidate.rank,
+            ),
+        )
+    stands = standing(desk, settings)
+    names = [each for each in found if each.verb == "id"]
+    return max(
+        names,
+        key=lambda goal: (stands.get(goal.candidate.path, float("-inf")), -goal.candidate.rank),
+        default=None,
+    )
+
+
+def located(recalled: Sequence[Recalled], files: tuple[str, ...], seen: Seen) -> tuple[list[Candidate], list[str]]:
+    """Return the remembered files that may still be there, and those that are not where they were; ways are noted."""
+    atlas = atlas_of(files)
+    entered = {place.folder for place in seen.listed}
+    for folder, place in atlas.folders.items():
+        if folder not in entered or not folder:
+            seen.walk.note(place, folder[-1])
+    listings = {place: frozenset(commands) for place, commands in seen.listed.items()}
+    candidates: list[Candidate] = []
+    gone: list[str] = []
+    for each in recalled:
+        place = atlas.place_of[each.path]
+        steps = [
+            (atlas.folders[place.folder[:depth]], f"cd {place.folder[depth - 1]}")
+            for depth in range(1, len(place.folder) + 1)
+        ]
+        steps.append((place, f"cat {each.path.rpartition('/')[2]}"))
+        if all(command in listings[where] for where, command in steps if where in listings):
+            candidates.append(Candidate(each.path, len(candidates), each.part, each.belief, place))
+        else:
+            gone.append(each.path)
+    return candidates, gone
+
+
+def around(ranked: Mapping[str, float], seen: Seen) -> tuple[list[Candidate], list[tuple[float, Place, str]]]:
+    """Return the files that were listed in a repository that nobody remembers, and what was listed and not opened.
+
+    `ranked` says what speaks for a path; what is not opened is a folder or a page: that number, where it is listed
+    and the command.
+    """
+    files: list[tuple[float, str, Place]] = []
+    closed: list[tuple[float, Place, str]] = []
+    for place, commands in seen.listed.items():
+        for command in commands:
+            verb, _, name = command.partition(" ")
+            path = path_of(place.folder, name)
+            if verb == "cat":
+                files.append((ranked[path], path, place))
+            elif verb == "cd" and name != "..":
+                seen.walk.note(place, name)
+                if Place((*place.folder, name)) not in seen.listed:
+                    closed.append((ranked[path], place, command))
+            elif command == NEXT and Place(place.folder, place.page + 1) not in seen.listed:
+                closed.append((ranked[path_of(place.folder, "")], place, command))
+    files.sort(key=lambda each: (-each[0], each[1]))
+    return [Candidate(path, rank, 1, belief, place) for rank, (belief, path, place) in enumerate(files)], closed

@@ -1,0 +1,232 @@
+"""A player who remembers: `--agent recall:FILE` judges by words, `recall:FILE@MODEL` by a model's lift, too.
+
+It reads the files that its memory names, in the order of belief and nearness, as far as the steps allow the way back,
+and names the one whose text answers best. It uses only its memory and what a player is shown.
+With the environment variable NATLANG_LIFTS=FILE, lifts are kept in a file and not computed again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from natlang_envs.errors import UsageError
+from natlang_envs.evaluation import published
+from natlang_envs.evaluation.agents import AgentInput, Decision
+from natlang_envs.repository.texts import EXIT, read_question, steps_left
+from natlang_envs.repository.walk import Memory, Place, Seen, Walk, path_of
+from reference_agent.memory.judging import Judgement, LiftJudge, Reading, Scale, WordJudge, shown_text
+from reference_agent.memory.names import NameMemory, words_asked
+from reference_agent.memory.plan import Desk, Goal, Settings, around, choose, goals, located, recognise, standing
+
+Choose = Callable[[Desk, Settings], Goal | None]
+LIFT = 0.4  # what a lift is worth beside the share of words, by validation
+KIND = "recall"  # the policy of a published player
+MEMORY, POLICY, ABOUT = "memory.safetensors", "policy.safetensors", "player.json"
+
+
+class Sight(NamedTuple):
+    """A player's situation: the desk, what is gone of what it remembered, and what it may open where nothing is."""
+
+    question: str
+    desk: Desk
+    seen: Seen
+    gone: Sequence[str]
+    remembered: int
+    closed: Sequence[tuple[float, Place, str]]
+
+
+class Aim(NamedTuple):
+    """What a game is on the way to: `cat` of a file up to a part, or `id` of it."""
+
+    verb: str
+    path: str
+    part: int
+
+
+class RecallAgent:
+    """Reads what it remembers, and names what answers best.
+
+    Args:
+        memory: What it remembers.
+        scale: Weighs what it reads.
+        settings: What its plan weighs.
+        choose: Chooses the next goal; the plan unless told otherwise.
+    """
+
+    def __init__(
+        self, memory: NameMemory, scale: Scale, settings: Settings | None = None, choose: Choose = choose
+    ) -> None:
+        self.memory, self.scale, self.settings, self.choose = memory, scale, settings or Settings(), choose
+        self._paths = Memory()
+        self._aims: dict[Hashable, Aim] = {}
+
+    def act(self, views: Sequence[AgentInput]) -> list[Decision]:
+        """Return a decision for each view."""
+        return [self._decide(view, self.look(view)) for view in views]
+
+    def look(self, view: AgentInput) -> Sight:
+        """Return the situation of a view."""
+        question, left = read_question(view.task), steps_left(view.observation, "recall")
+        seen = self._paths.see(view.rng, view.path, view.admissible_commands)
+        number = recognise(self.memory.known, seen.listed, partial(self._belief, question))
+        told = self._told(question, view)
+        if number is None:
+            files = {path for place, commands in seen.listed.items() for path in _paths_of(place, commands)}
+            words = set(words_asked(question))
+            ranked = {path: _share(words, set(words_asked(path))) for path in files}
+            candidates, closed = around(ranked, seen)
+            return Sight(question, Desk(seen.walk, left, candidates, told), seen, (), 0, closed)
+        recalled = self.memory.recall(number, question, 2 * self.settings.files)
+        candidates, gone = located(recalled, self.memory.known[number].files, seen)
+        desk = Desk(seen.walk, left, candidates[: self.settings.files], told)
+        return Sight(question, desk, seen, gone, len(recalled), ())
+
+    def _belief(self, question: str, number: int) -> float:
+        """Return how much a repository has to say of a question."""
+        return max((each.belief for each in self.memory.recall(number, question, 1)), default=0.0)
+
+    def _told(self, question: str, view: AgentInput) -> dict[str, list[Judgement]]:
+        """Return what is said of each part that was shown, by its file."""
+        walk, told = Walk(), dict[str, list[Judgement]]()
+        for step in view.path:
+            walk.follow(step.action)
+            if step.action.startswith("cat "):
+                path = path_of(walk.here.folder, step.action[4:])
+                parts = told.setdefault(path, [])
+                parts.append(self.scale(Reading(question, path, len(parts) + 1, shown_text(step.feedback))))
+        return told
+
+    def _goal(self, game: Hashable, desk: Desk) -> Goal | None:
+        """Return the goal that a game is on the way to, or choose the next."""
+        aim = self._aims.get(game)
+        if aim is not None and len(desk.told.get(aim.path, ())) < aim.part:
+            found = [each for each in goals(desk, self.settings) if (each.verb, each.candidate.path) == aim[:2]]
+            if found:
+                return found[0]
+        goal = self.choose(desk, self.settings)
+        if goal is not None:
+            path = goal.candidate.path
+            self._aims[game] = Aim(goal.verb, path, len(desk.told.get(path, ())) + max(1, goal.parts))
+        return goal
+
+    def _decide(self, view: AgentInput, sight: Sight) -> Decision:
+        desk, walk = sight.desk, sight.seen.walk
+        if not view.path:
+            self._aims.pop(view.rng, None)
+        goal = self._goal(view.rng, desk)
+        if sight.closed and (goal is None or goal.verb == "id" or goal.candidate.belief <= 0):
+            opened = [
+                (belief, -steps, place, command)
+                for belief, place, command in sight.closed
+                if (steps := desk.way(place) + 1) + 3 <= desk.left
+            ]
+            if opened:
+                _, _, place, command = max(opened)
+                return Decision(walk.towards(place, command), "I do not know this repository. I look further.")
+        if goal is None:
+            return Decision(EXIT, "No file is within reach.")
+        return Decision(walk.towards(goal.candidate.listed, goal.command), reflection(sight, goal, self.settings))
+
+
+def reflection(sight: Sight, goal: Goal, settings: Settings) -> str:
+    """Return what a player says before it goes on to a goal: what was read, what looks best, and what is next."""
+    desk, said = sight.desk, list[str]()
+    if sight.gone:
+        share = len(sight.gone) / sight.remembered
+        said.append(f"{share:.0%} of what I remember is not here: {', '.join(sight.gone[:3])}.")
+    parts = [f"{path} ({len(told)} part{'s'[: len(told) > 1]})" for path, told in desk.told.items()]
+    if parts:
+        said.append(f"Read so far: {', '.join(parts)}.")
+    stands = standing(desk, settings)
+    best = max(stands, key=lambda path: stands[path], default=None)
+    if best is not None and (len(stands) > 1 or goal.verb == "id"):
+        told = max(desk.told[best], key=lambda each: settings.words * each.words + settings.lift * each.lift)
+        likelier = f", and makes it {'more' if told.lift > 0 else 'less'} likely" if told.lift else ""
+        said.append(f"{best} looks best: it holds {told.words:.0%} of the question{likelier}.")
+    if goal.verb == "cat":
+        ahead = f"part {goal.parts}" if goal.candidate.path not in desk.told and goal.parts > 1 else ""
+        what = f"{ahead} of {goal.candidate.path}" if ahead else goal.candidate.path
+        said.append(f"I remember {what}: {_steps(goal.steps)}, and {_steps(goal.back)} to come back and name the best.")
+    else:
+        said.append(f"I name {goal.candidate.path}.")
+    return " ".join([*said, f"{_steps(desk.left)} {'is' if desk.left == 1 else 'are'} left."])
+
+
+def _steps(number: int) -> str:
+    return f"{number} step{'s'[: number != 1]}"
+
+
+def _paths_of(place: Place, commands: Sequence[str]) -> list[str]:
+    names = [each.partition(" ")[2] for each in commands if each.startswith(("cd ", "cat "))]
+    return [path_of(place.folder, name) for name in ("", *names)]
+
+
+def _share(words: set[str], held: set[str]) -> float:
+    return len(words & held) / max(1, len(words))
+
+
+def contents_of(path: Path) -> dict[str, bytes]:
+    """Return the files of a player by their names: of a memory, a folder of `reflect-rl recall` or a published player.
+
+    Raises:
+        UsageError: There is no player.
+    """
+    if published.is_published(path):
+        policy, files = published.published_files(path)
+        if policy != KIND:
+            raise UsageError(f"{path} plays by {policy[:40]!r} and not by what it recalls: name another agent")
+        return {name: published.unpacked(file) for name, file in files.items()}
+    if not path.is_dir():
+        return {MEMORY: path.read_bytes() if path.is_file() else b""}
+    if not (path / ABOUT).is_file():
+        raise UsageError(f"{path} holds no player: run `reflect-rl recall --out {path}` to its end")
+    return {name: (path / name).read_bytes() for name in (MEMORY, POLICY, ABOUT)}
+
+
+def publish(path: Path, player: Path) -> None:
+    """Write a memory, or a folder of `reflect-rl recall`, as a published player.
+
+    Raises:
+        UsageError: It holds none.
+    """
+    contents = contents_of(path)
+    NameMemory.of(contents[MEMORY], path)
+    published.publish(player, KIND, contents)
+
+
+def load(argument: str) -> RecallAgent:
+    """Return the agent of `recall:FILE` or `recall:FILE@MODEL`.
+
+    FILE is a memory, a folder of `reflect-rl recall`, or either of them published.
+
+    Raises:
+        UsageError: There is no file, or it holds no memory; or the model cannot be had.
+    """
+    file, _, model = argument.partition("@")
+    if not file:
+        raise UsageError("agent recall needs a memory: write --agent recall:FILE, a file of `reflect-rl remember`")
+    path, chosen = Path(file), choose
+    contents = contents_of(path)
+    memory = NameMemory.of(contents.get(MEMORY, b""), path)
+    if POLICY in contents:
+        from reference_agent.memory.policy import policy_of  # torch, which the plan does without
+
+        used = json.loads(contents[ABOUT])["model"]
+        if used != model:
+            right = f"recall:{path}@{used}" if used else f"recall:{path}"
+            raise UsageError(f"{path} learned with {used or 'no model'}: write --agent {right}")
+        chosen = policy_of(contents[POLICY], path).choose
+    table = os.environ.get("NATLANG_LIFTS")  # keeps lifts from one run for the next
+    lift = None
+    if model:
+        import torch
+
+        torch.set_num_threads(1)  # the same numbers whatever else runs; --workers use the other cores
+        lift = LiftJudge(model, Path(table) if table else None)
+    settings = Settings(lift=LIFT if model else 0.0)
+    return RecallAgent(memory, Scale(WordJudge(memory.rarity), lift), settings, chosen)

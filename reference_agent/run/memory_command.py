@@ -1,0 +1,141 @@
+"""The commands of `reflect-rl` about players who remember."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from natlang_envs.cli.support import progress_bar
+from natlang_envs.errors import UsageError, one_of
+from natlang_envs.tasks import check_learning_split
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Sequence
+
+    from natlang_envs.autoexplore.dataset.labels import Label
+    from reference_agent.families.autoexplore.memory.learning import Measured
+
+memory_app = typer.Typer()
+KNOWN, NONE = "known", "none"
+
+
+@memory_app.command()
+def remember(
+    out: Annotated[Path, typer.Option(help="The file of the memory, .safetensors.")],
+    repositories: Annotated[
+        list[str], typer.Option(help="A folder, a repository of the dataset, or known: all that train asks about.")
+    ] = [KNOWN],  # noqa: B006 - typer wants a list
+    split: Annotated[str, typer.Option(help="Questions to learn from: known_train, train, or none.")] = "known_train",
+    labels: Annotated[Path | None, typer.Option(help="Your own labels about the one folder that is given.")] = None,
+    each: Annotated[int, typer.Option(min=1, help="Questions made from a file at most.")] = 150,
+    texts: Annotated[bool, typer.Option(help="Count all words of the texts in place of made questions.")] = False,
+    folds: Annotated[int, typer.Option(min=0, help="Say how well questions are recalled that it was not told.")] = 0,
+) -> None:
+    """Learn a memory of repositories: which part of which file speaks of what. The same input makes the same bytes."""
+    from natlang_envs.autoexplore.dataset.labels import read_labels
+    from reference_agent.families.autoexplore.memory.learning import count, held_out
+    from reference_agent.families.autoexplore.memory.learning import remember as learn
+
+    one_of("split", split, (NONE, "train", "known_train"))
+    folders = folders_of(repositories)
+    if labels is None:
+        told = questions_of(split, folders)
+    elif len(folders) == 1:
+        (name,) = folders
+        told = [replace(label, repository=name) for label in read_labels(labels)]
+    else:
+        raise UsageError("--labels are about one folder: name it alone with --repositories")
+    with progress_bar() as progress:
+        bar = progress.add_task("files", total=None)
+        counted = count(folders, each, texts, lambda done, total: progress.update(bar, completed=done, total=total))
+    source = "texts" if texts else "questions"
+    memory = learn(counted, told, folders, source)
+    size = memory.write(out)
+    files, parts = (
+        sum(sum(map(bool if many else int, known.parts)) for known in memory.known) for many in (True, False)
+    )
+    typer.echo(f"{len(folders)} repositories, {files:,} files, {parts:,} parts, {len(memory.words):,} words.")
+    typer.echo(f"{len(told):,} questions of training. {size:,} bytes are in {out}.")
+    if folds:
+        show_held_out(held_out(counted, told, folders, folds))
+    typer.echo(f"Play with it: natlang evaluate --agent recall:{out} --out runs/{out.stem} --protocol ...")
+
+
+@memory_app.command()
+def recall(
+    out: Annotated[Path, typer.Option(help="The run's folder. A run that was stopped there is resumed.")],
+    model: Annotated[str, typer.Option(help="A model whose lifts are looked at, such as smollm2; none: words.")] = "",
+    device: Annotated[str, typer.Option(help="Where lifts are computed: cpu or cuda.")] = "cpu",
+    repositories: Annotated[list[str], typer.Option(help="Repositories of the dataset, or known.")] = [KNOWN],  # noqa: B006
+    questions: Annotated[int | None, typer.Option(min=5, help="Questions to learn from at most, for a try.")] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="How many policies.")] = 1,
+    epochs: Annotated[int, typer.Option(min=0, help="Passes over the teacher's decisions; 0: reward alone.")] = 6,
+    updates: Annotated[int, typer.Option(min=0, help="Updates by reward; 0: imitation alone.")] = 120,
+    curriculum: Annotated[bool, typer.Option(help="By reward, begin with files that lie near the top.")] = True,
+    negatives: Annotated[bool, typer.Option(help="The teacher reads files that do not answer, too.")] = True,
+) -> None:
+    """Teach a player who remembers: a memory, imitation, then reward, chosen on known_validation. A run resumes."""
+    from reference_agent.families.autoexplore.memory.run import train_player
+    from reference_agent.families.autoexplore.memory.teaching import Lessons
+    from reference_agent.run.telling import Told
+
+    folders = folders_of(repositories)
+    train, validation = (questions_of(split, folders) for split in ("known_train", "known_validation"))
+    if not train or not validation:
+        raise UsageError("no training question is about these repositories: use `reflect-rl remember` and recall:FILE")
+    lessons = Lessons(epochs=epochs, updates=updates, curriculum=curriculum, negatives=negatives)
+    tell = Told(partial(typer.echo, err=True)).step
+    found = train_player(
+        out, folders, train, validation, model, lessons, tell, seeds=seeds, questions=questions, device=device
+    )
+    table = Table("stage", "validation, greedy, %", "sampled, %")
+    for each in found:
+        table.add_row(each.name, f"{100 * each.greedy:.1f}", f"{100 * each.sampled:.1f}")
+    Console(width=None if sys.stdout.isatty() else 140).print(table)
+    play = f"recall:{out}@{model}" if model else f"recall:{out}"
+    typer.echo(f"Play with it: natlang evaluate --agent {play} --out {out}/evaluation --protocol ...")
+
+
+def folders_of(repositories: Sequence[str]) -> dict[str, Path]:
+    """Return the folders of repositories by name, in their order."""
+    from natlang_envs.autoexplore.dataset.catalogue import catalogue, repository_folder
+    from natlang_envs.repository.tree import open_repository
+
+    known = [name for name, entry in catalogue().items() if entry.split == "train"]
+    folders: dict[str, Path] = {}
+    for given in [name for each in repositories for name in (known if each == KNOWN else [each])]:
+        if Path(given).is_dir() and given not in catalogue():
+            opened = open_repository(given)
+            folder, name = opened.path, opened.name
+        else:
+            name = one_of("repository, and no folder", given, (KNOWN, *catalogue()))
+            folder = repository_folder(name)
+        if folders.setdefault(name, folder) != folder:
+            raise UsageError(f"two folders are called {name}: learn a memory of each")
+    return folders
+
+
+def questions_of(split: str, folders: Container[str]) -> list[Label]:
+    """Return the questions of a split for learning that are about some repositories."""
+    from natlang_envs.autoexplore.dataset.shipped import load_labels, part_named
+
+    if split == NONE:
+        return []
+    check_learning_split(split, allow_test=False)
+    return [label for label in load_labels(part_named(split)) if label.repository in folders]
+
+
+def show_held_out(measured: Sequence[Measured]) -> None:
+    """Print how well held-out questions are recalled."""
+    table = Table("wording", "questions", "first, %", "three, %", "eight, %", "right part, %")
+    for each in measured:
+        shares = (each.first, each.three, each.eight, each.part)
+        table.add_row(each.wording, f"{each.questions:,}", *(f"{100 * share:.1f}" for share in shares))
+    Console(width=None if sys.stdout.isatty() else 140).print(table)

@@ -1,0 +1,239 @@
+"""The player who remembers: its plan under the rules, its judges, and how it is taught."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from natlang_envs.autoexplore.dataset.made_questions import made_labels
+from natlang_envs.autoexplore.env import AutoExploreEnv
+from natlang_envs.errors import UsageError
+from natlang_envs.evaluation.agents import AgentInput
+from natlang_envs.prompt import PathStep
+from natlang_envs.repository.navigation import navigation_of
+from natlang_envs.repository.texts import FILE_BUDGET
+from natlang_envs.repository.tree import open_repository
+from reference_agent.families.autoexplore.memory.games import Played, play, read_games
+from reference_agent.families.autoexplore.memory.learning import count, remember
+from reference_agent.families.autoexplore.memory.run import Stage, train_player
+from reference_agent.families.autoexplore.memory.teaching import Lessons, reward_of, teach
+from reference_agent.memory.judging import LiftJudge, Reading, Scale, WordJudge, read_table, shown_text, window_of
+from reference_agent.memory.names import NameMemory
+from reference_agent.memory.plan import Settings
+from reference_agent.memory.player import MEMORY, POLICY, RecallAgent, load
+from reference_agent.memory.policy import policy_of
+from reference_agent.models.language_model import LanguageModel
+from reference_agent.run.command import app
+
+FILLER = "Boats wait in the basin until the keeper calls them by their number.\n" * 40
+
+
+@pytest.fixture(scope="module")
+def canal(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("known") / "canal"
+    (root / "docs" / "ponds").mkdir(parents=True)
+    (root / "README.md").write_text("# The canal\n\nEverything about locks and ponds of this canal.\n")
+    (root / "docs" / "locks.md").write_text("# Locks\n\n" + FILLER + "The wheel of the gate is greased with tallow.\n")
+    (root / "docs" / "ponds" / "upper.md").write_text("# Upper pond\n\nIt is dredged in March of every second year.\n")
+    for number in range(60):
+        (root / "docs" / f"z-boat{number:02}.md").write_text(
+            f"The boat of number {number} is called after bird {number}.\n"
+        )
+    (root / "photo.jpg").write_bytes(b"\0\1" * 40)
+    return root
+
+
+@pytest.fixture(scope="module")
+def memory(canal: Path) -> NameMemory:
+    return remember(count({"canal": canal}), [], {"canal": canal}, "questions")
+
+
+def agent_of(memory: NameMemory) -> RecallAgent:
+    return RecallAgent(memory, Scale(WordJudge(memory.rarity)))
+
+
+def played(env: gymnasium.Env[str, str], agent: RecallAgent) -> tuple[list[str], list[str], bool]:
+    """Return the commands of a game, what was said, and whether it was won."""
+    observation, info = env.reset(seed=0)
+    path: list[PathStep] = []
+    said: list[str] = []
+    rng = np.random.default_rng(0)
+    while True:
+        given = AgentInput(info["task"], tuple(path), observation, tuple(info["admissible_commands"]), rng)
+        (decision,) = agent.act([given])
+        assert decision.action in info["admissible_commands"]
+        said.append(decision.reflection or "")
+        observation, _, over, _, info = env.step(decision.action)
+        path.append(PathStep(decision.action, info["feedback"]))
+        if over:
+            return [step.action for step in path], said, info["success"]
+
+
+def asking(folder: Path, question: str, target: str) -> AutoExploreEnv:
+    return AutoExploreEnv(repository=str(folder), question=question, target=target)
+
+
+def test_it_reads_on_to_the_part_that_it_believes_in_and_comes_back_to_name_the_best(canal: Path, memory: NameMemory):
+    env = asking(canal, "What is the wheel of the gate greased with?", "docs/locks.md")
+    actions, said, won = played(env, agent_of(memory))
+    assert won
+    assert actions.count("cat locks.md") == 2
+    assert actions[-1] == "id locks.md"
+    assert "I remember part 2 of docs/locks.md" in said[0]
+    assert "docs/locks.md looks best: it holds 96% of the question." in said[-1]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_every_command_is_listed_and_the_way_back_is_always_left(canal: Path, memory: NameMemory, seed: int):
+    label = made_labels(open_repository(canal))[seed * 7]
+    env = asking(canal, label.question, label.targets[0])
+    actions, said, _ = played(env, agent_of(memory))
+    assert len(actions) <= 15
+    assert actions[-1].startswith("id ")
+    assert played(env, agent_of(memory))[:2] == (actions, said)
+
+
+def test_games_side_by_side_are_those_alone(canal: Path, memory: NameMemory):
+    agent = agent_of(memory)
+    asked = [("When is it dredged?", "docs/ponds/upper.md"), ("Which bird is boat 7 called after?", "docs/z-boat07.md")]
+    envs = [asking(canal, *each) for each in asked]
+    starts = [env.reset(seed=0) for env in envs]
+    views = [
+        AgentInput(info["task"], (), shown, tuple(info["admissible_commands"]), np.random.default_rng(0))
+        for shown, info in starts
+    ]
+    assert [each.action for each in agent.act(views)] == [played(env, agent_of(memory))[0][0] for env in envs]
+
+
+def test_what_is_gone_since_it_was_learned_is_said_and_the_game_goes_on(memory: NameMemory, tmp_path: Path):
+    changed = tmp_path / "canal"
+    (changed / "docs").mkdir(parents=True)
+    (changed / "README.md").write_text("# The canal\n\nThe pond is dredged in March now.\n")
+    (changed / "docs" / "new.md").write_text("New.\n")
+    env = asking(changed, "When is the pond dredged?", "README.md")
+    actions, said, won = played(env, agent_of(memory))
+    assert won, actions
+    assert any("of what I remember is not here" in each for each in said)
+
+
+def test_in_a_repository_that_it_does_not_know_it_looks_around(memory: NameMemory, tmp_path: Path):
+    (tmp_path / "kites").mkdir()
+    (tmp_path / "kites" / "tails.txt").write_text("A tail has nine bows.\n")
+    (tmp_path / "prices.txt").write_text("A kite costs ten coins.\n")
+    env = asking(tmp_path, "How many bows have the tails of kites?", "kites/tails.txt")
+    _, said, won = played(env, agent_of(memory))
+    assert won
+    assert "I do not know this repository" in said[0]
+
+
+def test_the_text_of_a_part_is_what_stands_between_the_lines_of_cat(canal: Path):
+    shows = navigation_of(open_repository(canal), FILE_BUDGET)
+    whole = (canal / "docs" / "locks.md").read_text()
+    assert "".join(shown_text(shows.text("docs/locks.md", part)) for part in range(2)) == whole
+    assert shown_text(shows.text("README.md")) == (canal / "README.md").read_text()
+
+
+@given(st.text(max_size=40), st.text(max_size=400), st.integers(1, 100))
+def test_a_window_is_a_part_of_the_text(question: str, text: str, size: int):
+    window = window_of(question, text, size)
+    assert window in text
+    assert len(window) <= max(size, len(text) if len(text) <= size else size)
+
+
+def test_a_window_holds_the_lines_that_speak_of_the_question():
+    text = FILLER + "The gate is greased with tallow.\n" + FILLER
+    assert "tallow" in window_of("What is the gate greased with?", text, 100)
+
+
+def test_lifts_are_kept_and_a_line_that_was_cut_is_computed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    table = tmp_path / "lifts.jsonl"
+    monkeypatch.setattr(LiftJudge, "_lifts", lambda self, readings: [float(len(each.path)) for each in readings])
+    readings = [Reading("Why?", path, 1, "Because.") for path in ("a.md", "bb.md")]
+    assert LiftJudge("smollm2", table).many(readings) == [4.0, 5.0]
+    whole = table.read_bytes()
+    table.write_bytes(whole[:-5])
+    assert len(read_table(table, "smollm2 bf16")) == 1
+    assert LiftJudge("smollm2", table).many(readings) == [4.0, 5.0]
+    assert table.read_bytes() == whole
+    with pytest.raises(UsageError, match="is of smollm2 bf16, not of other bf16: choose another table"):
+        LiftJudge("other", table)
+    table.write_text("{}\n")
+    with pytest.raises(UsageError, match="line 1 is no lift"):
+        LiftJudge("smollm2", table)
+
+
+def test_a_model_judges_by_how_much_likelier_a_text_makes_the_question(tmp_path: Path, model: LanguageModel):
+    model.save(tmp_path / "tiny")
+    judge = LiftJudge(str(tmp_path / "tiny"), tmp_path / "lifts.jsonl", precision="fp32")
+    readings = [Reading("Why so?", "a.md", 1, text) for text in ("Because.", "Nothing.")]
+    assert judge.many(readings) == pytest.approx([judge(each) for each in readings], abs=1e-3)
+    assert len(json.loads((tmp_path / "lifts.jsonl").read_text().splitlines()[0])["key"]) == 16
+
+
+def test_what_the_agent_cannot_load_is_one_line(tmp_path: Path, memory: NameMemory):
+    with pytest.raises(UsageError, match="write --agent recall:FILE"):
+        load("")
+    with pytest.raises(UsageError, match="holds no memory of names"):
+        load(str(tmp_path / "nothing"))
+    with pytest.raises(UsageError, match="holds no player: run `reflect-rl recall"):
+        load(str(tmp_path))
+    memory.write(tmp_path / "names.safetensors")
+    assert load(str(tmp_path / "names.safetensors")).memory.known == memory.known
+
+
+def taught(out: Path, canal: Path, lessons: Lessons, **options: int) -> list[Stage]:
+    """Teach a player on questions that rules made."""
+    labels = made_labels(open_repository(canal))[::3]
+    told = [each for at, each in enumerate(labels) if at % 3]
+    return train_player(out, {"canal": canal}, told, labels[::3], "", lessons, lambda *told: None, **options)
+
+
+def test_a_player_is_taught_and_a_run_that_was_stopped_resumes_to_the_same_bytes(canal: Path, tmp_path: Path):
+    lessons = Lessons(epochs=2, updates=4, questions=4, samples=2)
+    stages = taught(tmp_path / "one", canal, lessons, questions=20)
+    assert [each.name for each in stages] == ["plan", "sft, seed 0", "rl, seed 0"]
+    assert stages[0].greedy > 0.5
+    files = sorted(each.name for each in (tmp_path / "one").iterdir() if each.suffix == ".safetensors")
+    shutil.copytree(tmp_path / "one", tmp_path / "two")
+    for name in (*(name for name in files if "policy" in name or "fold3" in name), "games-fold2.json"):
+        (tmp_path / "two" / name).unlink()
+    assert taught(tmp_path / "two", canal, lessons, questions=20) == stages
+    assert all((tmp_path / "two" / name).read_bytes() == (tmp_path / "one" / name).read_bytes() for name in files)
+    with pytest.raises(UsageError, match="holds players of other settings"):
+        taught(tmp_path / "two", canal, lessons._replace(curriculum=False), questions=20)
+
+
+def test_its_policy_plays_as_in_the_games_that_it_learned_from(canal: Path, tmp_path: Path):
+    taught(tmp_path, canal, Lessons(epochs=2, updates=2, questions=4, samples=2), questions=20)
+    agent = load(str(tmp_path))
+    games = read_games(tmp_path / "games-validation.json", agent.memory)
+    labels = {label.id: label for label in made_labels(open_repository(canal))}
+    policy = policy_of((tmp_path / POLICY).read_bytes(), tmp_path)
+    for game in games:
+        label = labels[game.label]
+        kept = play(game, lambda desk: policy.choose(desk, Settings()))
+        env = AutoExploreEnv(repository=str(canal), question=label.question, target=label.targets)
+        actions, said, won = played(env, agent)
+        assert (kept.won, kept.steps) == (won, len(actions)), said
+    for source, name in ((tmp_path, "taught"), (tmp_path / MEMORY, "plain")):
+        result = CliRunner().invoke(app, ["publish", str(source), str(tmp_path / f"{name}.json")])
+        assert f"--agent recall:{tmp_path / name}.json" in result.output.replace("\n", ""), result.output
+        assert load(str(tmp_path / f"{name}.json")).memory.known == agent.memory.known
+    with pytest.raises(UsageError, match="learned with no model: write --agent recall:"):
+        load(f"{tmp_path}@smollm2")
+
+
+def test_a_teacher_reads_in_vain_and_names_a_right_file(canal: Path, tmp_path: Path):
+    taught(tmp_path, canal, Lessons(epochs=1, updates=0), questions=20)
+    games = read_games(tmp_path / "games-fold0.json", NameMemory.read(tmp_path / "memory-fold0.safetensors"))
+    vain, direct = (sum(len(teach(game, Settings(), negatives)) for game in games) for negatives in (True, False))
+    assert vain > direct > 0
+    assert reward_of(Played(True, 4, True), 1.0) == 15 - 3
