@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
+import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
@@ -54,6 +55,8 @@ def answer(
     found = find(index, question, top, kind)
     fits = bool(found) and any(each.fits for each in found)
     if as_json:
+        if index.note:
+            typer.echo(index.note, err=True)
         print(json.dumps([_facts(each, repository) for each in found], indent=2))
         return fits
     if index.note:
