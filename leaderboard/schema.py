@@ -159,6 +159,9 @@ class RunFacts(_Strict):
         sampling: Whether the agent drew its commands at random; since schema version 2.
         privileged: Whether it saw the environment itself; since schema version 2.
         provenance: Where it came from; since schema version 2.
+        settings: How it asked its model: the form, the model, and what was set; None for an agent that asked none.
+        answers: Of the model's answers, how many were read in each form, or not read, by problem.
+        bill: The model's tokens in detail.
     """
 
     agent: Line
@@ -170,6 +173,9 @@ class RunFacts(_Strict):
     sampling: bool | None = None
     privileged: bool | None = None
     provenance: ProvenanceFacts | None = None
+    settings: Annotated[dict[Line, Line], Field(max_length=20)] | None = None
+    answers: Annotated[dict[Line, Count], Field(max_length=100)] | None = None
+    bill: Annotated[dict[Line, Count], Field(max_length=10)] | None = None
 
 
 class Submission(_Strict):
@@ -253,7 +259,8 @@ class Submission(_Strict):
 
     def to_json(self) -> str:
         """Return the file's text."""
-        unsaid = {"commitment"} if self.commitment is None else None
+        unasked = {name for name in ("settings", "answers", "bill") if getattr(self.run, name) is None}
+        unsaid: dict[str, Any] = {"run": unasked, **({"commitment": True} if self.commitment is None else {})}
         return self.model_dump_json(indent=2, exclude=unsaid) + "\n"
 
 

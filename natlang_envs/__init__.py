@@ -6,6 +6,7 @@ two_player           a reflector and a policy for any environment, over PettingZ
 spaces               the text spaces
 tasks, task_random   tasks with stable ids, their splits, and random numbers keyed by a text
 prompt               the state of any environment as text, and labels for its commands
+answers/             reads the command in what a model answers
 registration         every id; registers them with Gymnasium and PettingZoo
 making               makes an environment by its id
 trajectory           recorded episodes, their digests and their replay

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from numbers import Real
-from typing import Any, ClassVar, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, cast
 
 import gymnasium
 from gymnasium.envs.registration import EnvSpec
@@ -26,6 +26,9 @@ from natlang_envs.spaces import CommandText, UnicodeText, escape_surrogates
 from natlang_envs.specs import with_horizon
 from natlang_envs.tasks import Tasks
 from natlang_envs.why import LONGEST, Feedback, Why, check_explaining, why_of
+
+if TYPE_CHECKING:
+    from natlang_envs.answers import FreeCommands
 
 MAX_COMMAND_LENGTH = 4_096
 
@@ -201,6 +204,11 @@ class NatLangEnv(gymnasium.Env[str, str]):
     def safe_commands(self) -> tuple[str, ...]:
         """Return the admissible commands that do not end the game as illegal (privileged knowledge)."""
         return self._admissible_commands()
+
+    @property
+    def free_commands(self) -> FreeCommands | None:
+        """The grammar of commands that are understood beside those that are listed; None where there are none."""
+        return None
 
     def recorded_actions(self) -> list[str] | None:
         """Return what stands in a recording for the actions of an episode that has ended.

@@ -34,17 +34,28 @@ from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation.agents import Decision, decide, find_agent, is_privileged, is_sampling
-from natlang_envs.evaluation.model_text import split_thought
+from natlang_envs.evaluation.agents import (
+    AgentInput,
+    Decision,
+    decide,
+    find_agent,
+    is_privileged,
+    is_sampling,
+    settings_of,
+)
+from natlang_envs.evaluation.chat_players import decision_of, note
+from natlang_envs.evaluation.chat_response import Bill
+from natlang_envs.evaluation.model_requests import lost_by, told
 from natlang_envs.evaluation.playing import Game
 from natlang_envs.evaluation.protocols import Protocol, load_protocol
 from natlang_envs.evaluation.runs import Journal, Played, prepare_folder, provenance
 from natlang_envs.learners.tried import tell_if_untried
 from natlang_envs.prompt import History, chat_messages, check_history
-from natlang_envs.trajectory import parse_line
+from natlang_envs.trajectory import Trajectory, parse_line
 
 tell_if_untried("inspect-ai")
 _OURS = "natlang_envs"  # what a log's metadata has about a task of ours
+_ENDS = {"model_length": "context", "content_filter": "refused"}  # by why a model stopped
 _log = logging.getLogger(__name__)
 _agent = cache(find_agent)  # one for a task and its solver
 
@@ -114,9 +125,7 @@ def play(name: str, agent: str | None = None, history: History = "full", episode
             game.given = replace(game.given, rng=np.random.default_rng([episode.seed, state.epoch - 1]))
             while not game.ended:
                 if player is None:
-                    decision = await _ask(
-                        state, chat_messages(game.given.prompt(history), game.given.admissible_commands)
-                    )
+                    decision = await _ask(state, game.given, history)
                 else:
                     decision = (await run_sync(decide, player, [game.given], limiter=alone))[0]
                 await run_sync(game.step, decision)
@@ -124,22 +133,38 @@ def play(name: str, agent: str | None = None, history: History = "full", episode
             played = await run_sync(game.played)
         state.store.set("episode", asdict(played.trajectory))
         state.store.set("tokens", played.tokens)
+        state.store.set("answers", dict(played.answers))
+        state.store.set("bill", played.bill)
         return state
 
     return solve
 
 
-async def _ask(state: TaskState, messages: list[dict[str, str]]) -> Decision:
-    """Return what the model says to a prompt of its own, and append both to what the viewer shows."""
-    system, prompt = ChatMessageSystem(content=messages[0]["content"]), ChatMessageUser(content=messages[1]["content"])
+async def _ask(state: TaskState, view: AgentInput, history: History) -> Decision:
+    """Return what the model decides, and append what it was asked and what it says to what the viewer shows."""
+    step, requests = len(view.path), view.requests
+    if requests.ended is not None:
+        return Decision(f"[{requests.ended}]", f"[{requests.ended}]")
+    messages = chat_messages(view.prompt(history), view.admissible_commands)
+    asked = messages[1]["content"] + note(requests, step, "inspect")
+    system, prompt = ChatMessageSystem(content=messages[0]["content"]), ChatMessageUser(content=asked)
     state.output = await get_model().generate([system, prompt])
     shown = [system] if len(state.messages) < 2 else state.messages
     state.messages = [*shown, prompt, state.output.message]
-    content = state.output.message.content
-    apart = [] if isinstance(content, str) else [each.reasoning for each in content if each.type == "reasoning"]
-    thought, said, _ = split_thought(state.output.completion)
-    tokens = state.output.usage.total_tokens if state.output.usage else 0
-    return Decision(said, "\n".join([*apart, thought]).strip() or None, tokens)
+    said, usage = state.output.message, state.output.usage
+    bill = Bill(usage.input_tokens, usage.output_tokens) if usage else Bill(uncounted=1)
+    if (ended := _ENDS.get(state.output.stop_reason)) is not None:
+        return decision_of(view, requests.keep(step, bill, ended=ended, said=state.output.completion))
+    parts = [] if isinstance(said.content, str) else said.content
+    calls = [{"name": each.function, "arguments": each.arguments} for each in said.tool_calls or ()]
+    message = {
+        "role": "assistant",
+        "content": state.output.completion,
+        "reasoning_content": "\n".join(each.reasoning for each in parts if each.type == "reasoning"),
+        "tool_calls": [{"type": "function", "function": each} for each in calls],
+    }
+    cut = state.output.stop_reason == "max_tokens"
+    return decision_of(view, requests.keep(step, bill, message=message, cut=cut))
 
 
 @scorer(metrics={"success": [mean(), stderr()], "return": [mean(), stderr()]})
@@ -152,7 +177,9 @@ def outcome() -> Scorer:
             earned = state.store.get("return", 0.0)
             return Score(value={"success": 0, "return": earned}, explanation="A limit of Inspect's cut the episode.")
         value = {"success": int(episode["success"]), "return": sum(episode["rewards"])}
-        return Score(value=value, answer=episode["actions"][-1], explanation="\n".join(episode["actions"]))
+        found = {"answers": state.store.get("answers", {}), "lost by": lost_by(_trajectory(episode))}
+        commands = "\n".join(episode["actions"])
+        return Score(value=value, answer=episode["actions"][-1], explanation=commands, metadata=found)
 
     return score
 
@@ -218,15 +245,30 @@ def _write(folder: Path, chosen: Protocol, runs: int, before: int, ended: dict[A
     agent, facts = log.eval.task_args["agent"], (log.eval.metadata or {})[_OURS]
     prepare_folder(folder)
     source = provenance("loop", log.eval.model) if agent is None else provenance(_agent(agent)[1], agent)
-    journal = Journal(folder, chosen, agent or log.eval.model, runs, source.checkpoint)
+    settings = settings_of(_agent(agent)[0]) if agent else {"form": "inspect", "model": log.eval.model, **_set(log)}
+    journal = Journal(folder, chosen, agent or log.eval.model, runs, source.checkpoint, settings)
     times: list[tuple[float, float]] = []
     for position, episode, run in journal.todo():
         sample = ended[episode.task_id, before + run + 1]
-        played = parse_line(json.dumps(sample.store["episode"]).encode())
-        journal.append(Played(position, replace(played, run=run), sample.store["tokens"]))
+        played, store = _trajectory(sample.store["episode"]), sample.store
+        took = (store["tokens"], store.get("answers", {}), Bill(*store.get("bill", ())))
+        journal.append(Played(position, replace(played, run=run), *took))
         times.append((_seconds(sample.started_at), _seconds(sample.completed_at)))
     journal.seconds = _covered(times)
-    journal.finish(source, facts["sampling"], facts["privileged"])
+    run = journal.finish(source, facts["sampling"], facts["privileged"])
+    found = told(run.answers or {}, journal.trajectories())
+    for line in [f"answers {each}" for each in found.lines if run.answers] + [found.warning] * bool(found.warning):
+        _log.warning("%s: %s", folder, line)
+
+
+def _trajectory(episode: Any) -> Trajectory:
+    return parse_line(json.dumps(episode).encode())
+
+
+def _set(log: EvalLog) -> dict[str, str]:
+    """Return how the model was asked, as far as it was set."""
+    given = log.plan.config.model_dump(exclude_none=True)
+    return {name: value if isinstance(value, str) else json.dumps(value) for name, value in given.items()}
 
 
 def _seconds(told: str | None) -> float:

@@ -16,7 +16,10 @@ tokens (tables of numbers) the end is cut.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib import resources
 from itertools import product
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any, Literal, NamedTuple
@@ -45,6 +48,12 @@ _PIECE = re.compile(r" ?[^\W\d_]{1,6}|\d| ?[^\w\s]{1,2}|_|\s+")  # about as many
 # Of a prompt of commands: 97% of AutoExplore's have fewer; those with tables of numbers have up to twice as many.
 _PIECES = 960
 _QUOTED = re.compile(r'[;\n]|^["…]|^$')  # commands that would not stand apart from others
+
+
+@cache
+def prompt_texts(package: str) -> dict[str, Any]:
+    """Return the texts of prompts that a package has in its `prompts.toml`."""
+    return tomllib.loads(resources.files(package).joinpath("prompts.toml").read_text(encoding="utf-8"))
 
 
 class PathStep(NamedTuple):

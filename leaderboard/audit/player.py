@@ -23,6 +23,7 @@ class Player:
 
         self._agent = load_agent(spec)
         self._drawing: dict[int, Any] = {}
+        self._requests: dict[int, Any] = {}
 
     def facts(self) -> dict[str, bool]:
         """Return what the board has to know of the agent before it plays."""
@@ -55,14 +56,16 @@ class Player:
         import numpy as np
 
         from natlang_envs.evaluation.agents import AgentInput
+        from natlang_envs.evaluation.model_requests import Requests
         from natlang_envs.prompt import PathStep
 
         episode = view["episode"]
         if episode not in self._drawing:
-            self._drawing[episode] = np.random.default_rng(view["seed"])
+            self._drawing[episode], self._requests[episode] = np.random.default_rng(view["seed"]), Requests()
         path = tuple(PathStep(*step) for step in view["path"])
         commands = tuple(view["admissible_commands"])
-        return AgentInput(view["task"], path, view["observation"], commands, self._drawing[episode])
+        given = (view["task"], path, view["observation"], commands, self._drawing[episode])
+        return AgentInput(*given, requests=self._requests[episode])
 
 
 def _answer(player: Player | None, question: dict[str, Any], spec: str) -> tuple[Player | None, Any]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import NamedTuple
 
 from leaderboard.result import Result
 from natlang_envs.evaluation.causes import reason_in_words
+from natlang_envs.evaluation.model_requests import told
+from natlang_envs.trajectory import parse_line, stream_lines
 from natlang_envs.why import CAUSES
 
 
@@ -22,6 +25,13 @@ def failures(result: Result) -> dict[str, list[Failure]]:
     """Return the tables of a page by what failed, the most frequent first; none where nothing failed or was counted."""
     counted = {"episodes": result.failed_episodes, "commands": result.failed_commands}
     return {what: _lines(counts, what == "episodes") for what, counts in counted.items() if counts}
+
+
+def answers_told(answers: dict[str, int] | None, recording: Path) -> str:
+    """Return how a model's answers were read and what lost its episodes, in words; empty where none was asked."""
+    if answers is None:
+        return ""
+    return "; ".join(told(answers, map(parse_line, stream_lines(recording))).lines)
 
 
 def _lines(counts: dict[str, int], episodes: bool) -> list[Failure]:

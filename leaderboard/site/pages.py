@@ -28,7 +28,7 @@ from leaderboard.result import KindScore, by_kind, kinds_of
 from leaderboard.schema import SUBMISSION_FILE, one_line, read_bounded
 from leaderboard.site.downloads import as_csv, as_json, repacked
 from leaderboard.site.episodes import SHOWN, script_of, shown_episodes, viewed
-from leaderboard.site.failures import failures
+from leaderboard.site.failures import answers_told, failures
 from leaderboard.site.overview import addresses, families, repository_of
 from leaderboard.site.paper import as_of, bibtex, latex, markdown
 from leaderboard.site.players import files_of, player_of, write_players
@@ -236,6 +236,7 @@ def _write_entry(
         index=_index(entry, numbers),
         kinds=by_kind(entry.result, entry.protocol, kinds),
         failures=failures(entry.result),
+        answers=answers_told(entry.submission.run.answers, recording),
         curve=learning_curves([row]),
         shown_at_least=SHOWN,
         pieces=True,

@@ -26,6 +26,7 @@ from natlang_envs.copilot.copilot import (
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.evaluation.agents import agent_names, load_agent
 from natlang_envs.evaluation.chat_endpoint import ChatEndpoint
+from natlang_envs.evaluation.chat_settings import ChatSettings
 from natlang_envs.finder.find import TOP
 from natlang_envs.repository.tree import Repository, open_repository
 from natlang_envs.sandbox.changes.patch import check_outside
@@ -98,10 +99,12 @@ def explore_command(
                 _print(console, "\nInterrupted.", "bold")
             _finish(console, copilot, driver, export)
             raise
-        style = "bold green" if copilot.succeeded else "bold red"
-        _print(console, _ENDINGS[ending.kind].format(ending.value), style)
+        idle = ending.kind == "done" and not copilot.sandbox.overlay.changes
+        well = copilot.succeeded and not idle
+        said = "Nothing was changed." if idle else _ENDINGS[ending.kind].format(ending.value)
+        _print(console, said, "bold green" if well else "bold red")
         _finish(console, copilot, driver, export)
-        if not copilot.succeeded:
+        if not well:
             raise typer.Exit(1)
 
 
@@ -138,7 +141,9 @@ def _driver(agent: str, mode: Mode, model: str, timeout: float, seed: int, conso
     if agent == "human":
         return HumanDriver(lambda copilot: _ask(console, copilot))
     if agent == "openai":
-        return ModelDriver(ChatEndpoint(model, timeout=timeout, tell=lambda line: _print(console, line, "yellow")))
+        return ModelDriver(
+            ChatEndpoint(model, ChatSettings(timeout=timeout), tell=lambda line: _print(console, line, "yellow"))
+        )
     kind = agent.partition(":")[0]
     one_of("agent", kind, ["human", "openai", *agent_names()])
     if mode != "identify":
@@ -187,7 +192,7 @@ def _finish(console: Console, copilot: AutoExploreCopilot, driver: Driver, expor
     """Show what was done so far, however it ended, and write the patch."""
     tokens = driver.endpoint.tokens if isinstance(driver, ModelDriver) else None
     if tokens is not None and any(tokens):
-        _print(console, f"Tokens: {tokens.read:,} read, {tokens.written:,} written.")
+        _print(console, f"Tokens: {tokens.words}.")
     try:
         changed = copilot.sandbox.changed_files()
         diff = copilot.sandbox.diff()

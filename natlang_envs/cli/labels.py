@@ -35,6 +35,7 @@ from natlang_envs.cli.harbor import harbor_tasks
 from natlang_envs.cli.support import LabelsOption, RepositoryOption, TasksOption, print_some, printable, progress_bar
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.evaluation.chat_endpoint import ChatEndpoint
+from natlang_envs.evaluation.chat_settings import ChatSettings
 from natlang_envs.repository.tree import open_repository
 
 labels_app = typer.Typer()
@@ -161,7 +162,7 @@ def label_command(
     repository = open_repository(repo, ignored=ignored)
     if out.absolute().resolve().is_relative_to(repository.path):
         raise UsageError(f"{out} lies in {repo}, which is never modified: choose a file outside it")
-    driver = ChatEndpoint(model, timeout=timeout, tell=lambda line: typer.echo(printable(line), err=True))
+    driver = ChatEndpoint(model, ChatSettings(timeout=timeout), tell=lambda line: typer.echo(printable(line), err=True))
     with progress_bar() as progress:
         bar = progress.add_task("files", total=None)
         labels, done = make_labels(
@@ -180,7 +181,7 @@ def label_command(
     typer.echo(
         f"{len(labels)} labels of {len(done)} files are in {out}; {dropped} dropped ones are in {journal_of(out)}."
     )
-    typer.echo(f"Tokens: {driver.tokens.read:,} read, {driver.tokens.written:,} written.")
+    typer.echo(f"Tokens: {driver.tokens.words}.")
 
 
 @labels_app.command("questions")

@@ -22,12 +22,15 @@ from natlang_envs.cli.support import (
     TasksOption,
     counted,
     print_some,
+    printable,
     progress_bar,
     run_app,
 )
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.evaluation.agents import find_agent
+from natlang_envs.evaluation.chat_response import Bill
 from natlang_envs.evaluation.live import find_round, why_development
+from natlang_envs.evaluation.model_requests import Budget, Told, told
 from natlang_envs.evaluation.protocols import Protocol, load_protocol, protocol_names, split_shortened
 from natlang_envs.evaluation.runner import Progress, evaluate, score_run
 from natlang_envs.evaluation.runs import Run, prepare_folder, provenance, read_run
@@ -148,7 +151,11 @@ def evaluate_command(
     workers: Annotated[int | None, typer.Option(min=1, help="Play in so many other processes.")] = None,
     backend: Annotated[str, typer.Option(help="Where they are: processes (of this machine) or ray.")] = "processes",
     address: Annotated[str | None, typer.Option(help="Of a Ray cluster: auto, host:6379 or ray://host:10001.")] = None,
-    price: Annotated[float, typer.Option(min=0, help="Dollars a million tokens: progress then tells the cost.")] = 0.0,
+    price: Annotated[
+        str | None, typer.Option(help="Dollars a million tokens, or READ,WRITTEN: what it costs is then told.")
+    ] = None,
+    max_tokens: Annotated[int | None, typer.Option(min=1, help="Stop when so many tokens are spent.")] = None,
+    max_cost: Annotated[float | None, typer.Option(min=0, help="Stop when so many dollars are spent.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the unfinished run in --out.")] = False,
 ) -> None:
     """Evaluate an agent on a protocol, or on labels or tasks of a repository of your own, and keep the run."""
@@ -160,6 +167,13 @@ def evaluate_command(
         crew = Workers(workers or 1, cast("Backend", backend), address, agent)
     elif address is not None:
         raise UsageError("--address is of a Ray cluster: add --backend ray")
+    prices = _prices(price)
+    if max_cost is not None and prices is None:
+        raise UsageError("--max-cost needs the prices: add --price READ,WRITTEN, in dollars a million tokens")
+    limited = max_tokens is not None or max_cost is not None
+    budget = Budget(max_tokens, max_cost, prices or (0.0, 0.0)) if limited else None
+    if episodes is not None:
+        chosen = chosen.first(episodes)
     prepare_folder(out, resume=resume)
     with progress_bar(TextColumn("{task.fields[said]}")) as progress:
         bar = progress.add_task(chosen.name, total=None, said="")
@@ -168,7 +182,7 @@ def evaluate_command(
 
         def show(now: Progress) -> None:
             first[:] = first or [now]
-            words = _pace(now, first[0], time.monotonic() - begun, price)
+            words = _pace(now, first[0], time.monotonic() - begun, prices)
             progress.update(bar, completed=now.done, total=now.total, said=words)
 
         run, trajectories = evaluate(
@@ -178,23 +192,60 @@ def evaluate_command(
             out=out,
             batch=batch,
             concurrency=concurrency,
-            episodes=episodes,
             resume=resume,
             workers=crew,
             source=provenance(origin, agent),
+            budget=budget,
             progress=show,
         )
     _print_score(run, score_run(chosen, trajectories), out)
+    _print_answers(run, told(run.answers or {}, trajectories), prices)
 
 
-def _pace(now: Progress, first: Progress, seconds: float, price: float) -> str:
+def _prices(price: str | None) -> tuple[float, float] | None:
+    """Return the dollars for a million tokens read, and written."""
+    if price is None:
+        return None
+    try:
+        read, written = map(float, (price.split(",") * 2)[:2]) if price.count(",") < 2 else (-1.0, -1.0)
+    except ValueError:
+        read = written = -1.0
+    if not (0 <= read < float("inf") and 0 <= written < float("inf")):
+        raise UsageError(f"--price {price} is no price: give dollars a million tokens, or READ,WRITTEN")
+    return read, written
+
+
+def _pace(now: Progress, first: Progress, seconds: float, prices: tuple[float, float] | None) -> str:
     """Return what progress tells besides the bar: `62% won, 3.1 episodes/s, 1,204,000 tokens, $0.60`."""
     said = [f"{now.won / now.done:.0%} won", f"{(now.done - first.done + 1) / max(seconds, 1e-6):.2g} episodes/s"]
+    if now.unread:
+        said.insert(1, f"{now.unread / (now.done - now.won):.0%} of losses unreadable")
     if now.tokens:
         said.append(f"{now.tokens:,} tokens")
-    if price:
-        said.append(f"${now.tokens * price / 1e6:.2f}")
+    if prices is not None:
+        said.append(_dollars(now.bill if any(now.bill) else Bill(other=now.tokens), prices))
     return ", ".join(said)
+
+
+def _dollars(bill: Bill, prices: tuple[float, float]) -> str:
+    if bill.uncounted:
+        return f"{bill.uncounted:,} answers without a count of tokens"
+    return f"${bill.cost(*prices):.2f}"
+
+
+def _print_answers(run: Run, found: Told, prices: tuple[float, float] | None) -> None:
+    """Print how a model's answers were read and what they took, and a line where many were not read."""
+    if run.answers is None:
+        return
+    for line in found.lines:
+        typer.echo(f"  answers {line}")
+    bill = Bill(**run.bill or {})
+    failed = run.answers.get("failed", 0)
+    typer.echo(f"  bill    {bill.words}" + (f", {_dollars(bill, prices)}" if prices and not bill.uncounted else ""))
+    if failed:
+        typer.echo(f"  asked again {failed:,} times, where the provider failed")
+    if found.warning:
+        typer.echo(printable(found.warning), err=True)
 
 
 def _protocol(name: str | None, labels: Path | None, tasks: Path | None, repository: Path | None) -> Protocol:

@@ -5,6 +5,8 @@ contract       spaces, infos, commands, endings, errors
 determinism    equal episodes, in this process and in others
 snapshots      saved states
 vectors        vector forms
+servers        a server of chat models on loopback, with every shape of an answer
+answer_forms   how models write a command, to try a reader of answers with
 test_contract  the checks as tests of pytest
 
 On the command line, with one test a check and environment:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, get_args
 
-from natlang_envs.copilot.command_text import bare, first_word
-from natlang_envs.copilot.replies import ENDS, Reply, read_reply
+from natlang_envs.answers import Reading, read_answer
+from natlang_envs.answers.texts import blocks
+from natlang_envs.copilot.edit_forms import WORD as EDIT
+from natlang_envs.copilot.shell import ENDS, Shell, cd_first
 from natlang_envs.errors import UsageError, check_count, one_of
 from natlang_envs.evaluation.chat_endpoint import ChatEndpoint
-from natlang_envs.evaluation.model_text import prompt_texts
-from natlang_envs.prompt import Choice, enumerate_actions
+from natlang_envs.prompt import Choice, enumerate_actions, prompt_texts
 from natlang_envs.repository.entries import Folder
 from natlang_envs.repository.navigation import moves_of, pages_of
 from natlang_envs.repository.texts import NEXT, PREVIOUS, UP, clean_question, turned
@@ -29,7 +30,7 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 SUCCESS: dict[Mode, EndKind] = {"identify": "identified", "answer": "answered", "change": "done"}
 FINAL: dict[Mode, str] = {"identify": "id", "answer": "answer", "change": "exit"}  # what a final answer stands for
 MAX_UNREADABLE = 3  # answers in a row without a command, after which nobody listens
-MAX_REPLY = 200_000  # characters of an answer that are read
+EDITORS = (EDIT, "applypatch", "patch", "git")  # commands that take edits from a here-document
 _NAMES_SHOWN = 200
 _COMMAND_SHOWN = 300  # characters of an earlier command
 
@@ -241,20 +242,23 @@ class AutoExploreCopilot:
             lines += ["# Choices", *(f"{each.label}. {each.command}" for each in self.choices())]
         return escape_surrogates("\n".join(lines))
 
-    def take(self, answer: str) -> Turn:
-        """Find the command in an answer and execute it; whatever it says, it is a turn.
+    def take(self, answer: str | Mapping[str, Any]) -> Turn:
+        """Find the command in an answer, a text or a message, and execute it; whatever it says, it is a turn.
 
         Raises:
             UsageError: It is over already.
         """
         if self.ending is not None:
             raise UsageError("the copilot has come to an end: make a new one")
-        reply = self._read(escape_surrogates(answer[:MAX_REPLY]))
-        result = self._execute(reply)
-        if reply.left_over:
-            note = _words()["left_over"].format(count=reply.left_over)
+        choices = self.choices()
+        labels, commands = [each.label for each in choices], [each.command for each in choices]
+        reading = read_answer(answer, commands, labels=labels, free=Shell(FINAL[self.mode], self._commands))
+        command = None if reading.command is None else escape_surrogates(reading.command)
+        result = _answer(self._unreadable(reading), 2) if command is None else self._execute(command)
+        if reading.left_over:
+            note = _words()["left_over"].format(count=reading.left_over)
             result = result._replace(stderr=f"{result.stderr}{note}\n")
-        turn = Turn(reply.command, reply.reasoning, result)
+        turn = Turn(command, escape_surrogates(reading.rest), result)
         self.turns.append(turn)
         if self.ending is None:
             if len(self.turns) >= MAX_UNREADABLE and all(each.command is None for each in self.turns[-MAX_UNREADABLE:]):
@@ -262,15 +266,6 @@ class AutoExploreCopilot:
             elif self.steps_left == 0:
                 self.ending = self._ended("no step left")
         return turn
-
-    def _read(self, answer: str) -> Reply:
-        """Find the command in an answer: that of a task is a line of its own."""
-        lines = [bare(line) for line in answer.strip().splitlines()]
-        if len(lines) == 1 and first_word(lines[0]) in self._commands:
-            return Reply(lines[0], "")
-        reply = read_reply(answer, self.choices(), FINAL[self.mode])
-        asked = next((line for line in lines if line in self._commands), None)
-        return reply if reply.command is not None or asked is None else Reply(asked, reply.reasoning)
 
     def run(self, driver: Driver, after: Callable[[Turn], None] | None = None) -> Ending:
         """Let a driver answer until the end.
@@ -295,12 +290,19 @@ class AutoExploreCopilot:
     def _ended(self, kind: EndKind, value: str = "") -> Ending:
         return Ending(kind, value, self.sandbox.left_out())
 
-    def _execute(self, reply: Reply) -> CommandResult:
+    def _unreadable(self, reading: Reading) -> str:
         words = _words()
-        if reply.command is None:
-            return _answer(words["unreadable"], 2)
-        is_listed = self.shown.choices and reply.command in self._listed()
-        line = _line_of(reply.command) if is_listed else reply.command.strip()
+        code = next(blocks(reading.rest), None) if self.mode == "change" else None
+        return words["unreadable"] if code is None else words["no_path"].format(name=code.name or "text")
+
+    def _execute(self, command: str) -> CommandResult:
+        words = _words()
+        is_listed = self.shown.choices and command in self._listed()
+        line = _line_of(command) if is_listed else command.strip()
+        parts = None if is_listed else cd_first(line)
+        if parts is not None:
+            result = self._execute(parts[0])
+            return result if result.exit_code else self._execute(parts[1])
         if line in (NEXT, PREVIOUS) and self.shown.choices:
             self._page = max(0, self._page + (1 if line == NEXT else -1))
             self._listed()
@@ -308,6 +310,8 @@ class AutoExploreCopilot:
         word, rest = [*line.split(None, 1), "", ""][:2]
         if word in self._commands:
             return self._commands[word].run(rest)
+        if word in EDITORS and self.mode == "change" and (edits := _document(line)) is not None:
+            return self.sandbox.edit(edits)
         if word not in ENDS:
             folder = self.sandbox.cwd
             result = self.sandbox.execute(line)
@@ -387,6 +391,14 @@ def _line_of(command: str) -> str:
     if word not in ("cd", "cat", "id") or command == UP:
         return command
     return f"{word} {quote(f'./{name}' if name.startswith('-') else name)}"
+
+
+def _document(line: str) -> str | None:
+    """Return the here-document of a command."""
+    try:
+        return parse(line).given
+    except ParseError:
+        return None
 
 
 def _operands(typed: str) -> tuple[str, ...]:

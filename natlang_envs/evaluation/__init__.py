@@ -9,10 +9,12 @@ workers          players in other processes, or on a Ray cluster
 recording        an environment that a loop of one's own plays, and that writes the same run
 published        trained players as small files that name each other by SHA-256
 runs             a run on disk: run.json, the recording, the journal of an unfinished run
+chat_players     chat models that play: react, tools and chat
+chat_settings    how a chat model is asked
 chat_endpoint    an OpenAI-compatible endpoint: asks, waits and tries again
 chat_connection  where it is and how it is reached, by environment variables
-chat_response    reads what it answers
-model_text       reads what models write, and the texts that they are asked with
+chat_response    reads what it answers: whole, cut by the model's limit, or a failure of the provider
+model_requests   what an episode asked of a model, kept beside the run; what it took; how answers were read
 statistics       scores, their 95% intervals, and paired tests
 causes           why episodes fail and why commands do, counted from recordings
 """

@@ -9,7 +9,7 @@ functions are called with the argument and return an agent.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.metadata import entry_points
 from inspect import signature
@@ -18,8 +18,10 @@ from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
+from natlang_envs.answers import FreeCommands
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError, check_count, check_is, one_of
+from natlang_envs.evaluation.model_requests import Requests
 from natlang_envs.making import importing_here
 from natlang_envs.prompt import History, PathStep, state_prompt
 from natlang_envs.registration import registration_of
@@ -38,6 +40,8 @@ class AgentInput:
         admissible_commands: The commands that are understood now.
         rng: Random numbers of this episode; an agent that draws from them alone can be evaluated again, exactly.
         env: The environment itself, for agents that say `privileged = True` (oracles); None for all others.
+        free: The grammar of commands that are understood beside those listed; None where there are none.
+        requests: What this episode has asked of a model, for agents that keep it there.
     """
 
     task: str
@@ -46,6 +50,8 @@ class AgentInput:
     admissible_commands: tuple[str, ...]
     rng: np.random.Generator
     env: NatLangEnv | None = None
+    free: FreeCommands | None = None
+    requests: Requests = field(default_factory=Requests, compare=False)
 
     def prompt(self, history: History = "full") -> str:
         """Return p(s)."""
@@ -98,6 +104,11 @@ def decide(agent: Agent, inputs: Sequence[AgentInput]) -> list[Decision]:
         if not isinstance(each, Decision):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise UsageError(f"an agent answers with a str or a Decision, not {each!r:.100}")
     return decisions
+
+
+def settings_of(agent: Agent) -> dict[str, str] | None:
+    """Return how an agent asks its model, in words; None for one that asks none."""
+    return getattr(agent, "settings", None)
 
 
 def check_agent(agent: object) -> None:

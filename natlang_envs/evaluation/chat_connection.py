@@ -80,7 +80,7 @@ def connect(timeout: float, agent: str, response_hook: Any) -> openai.OpenAI:
     common: dict[str, Any] = {"timeout": timeout, "max_retries": 0, "organization": setting("OPENAI_ORG_ID")}
     try:
         common["http_client"] = openai.DefaultHttpxClient(
-            follow_redirects=False, event_hooks={"response": [response_hook]}, headers={"Accept-Encoding": "identity"}
+            follow_redirects=False, event_hooks={"response": [response_hook]}, headers={"Accept-Encoding": "gzip"}
         )
     except Exception as error:  # of many kinds: what the variables below may hold differs between versions
         raise UsageError(_no_client(error, agent)) from None

@@ -9,29 +9,40 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any, NamedTuple
+from typing import Any
 
-from natlang_envs.errors import UsageError, check_count
+from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.chat_connection import connect, proxy_of, shown_address, without_secrets
-from natlang_envs.evaluation.chat_response import IS_IT_ONE, MAX_BODY, Problem, completion_of, plain, refusal, unpacked
+from natlang_envs.evaluation.chat_response import (
+    IS_IT_ONE,
+    MAX_BODY,
+    Bill,
+    Completion,
+    Problem,
+    completion_of,
+    plain,
+    refusal,
+)
+from natlang_envs.evaluation.chat_settings import ChatSettings
 
-ATTEMPTS = 3  # requests for one answer
 _log = logging.getLogger(__name__)
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 60.0  # seconds between two requests
+_UNLIKELY = 3  # requests of an endpoint that has never answered, or of a filter
 _OF_AN_ERROR = 1 << 16  # bytes of a refusal that are read
 
 
-class Tokens(NamedTuple):
-    """How many tokens a model read and wrote, as the endpoint counts them."""
+class RefusedPromptError(UsageError):
+    """A provider takes this prompt never: `kind` is `context` (it is too long) or `refused` (its filter)."""
 
-    read: int = 0
-    written: int = 0
+    def __init__(self, line: str, kind: str) -> None:
+        super().__init__(line)
+        self.kind = kind
 
 
 class ChatEndpoint:
-    """A client of one chat model; it keeps no conversation.
+    """A client of one chat model, for several threads; it keeps no conversation.
 
     Environment variables name the endpoint and its key, as everywhere: `OPENAI_BASE_URL` and `OPENAI_API_KEY`; for
     Azure `AZURE_OPENAI_ENDPOINT`, `AZURE_OPENAI_API_KEY` (or `AZURE_OPENAI_AD_TOKEN`) and `OPENAI_API_VERSION`, where
@@ -39,63 +50,86 @@ class ChatEndpoint:
 
     Args:
         model: The model's name.
-        timeout: The most seconds that one request may take, from the connection to the last byte.
-        attempts: How many requests are made for one answer: failed connections, overload and answers without choices
-            are tried again.
+        settings: How it is asked, and for how long.
         agent: What to call the agent in errors; `allow_more` is what sets the timeout there.
-        max_tokens: The most tokens of an answer; None leaves it to the endpoint.
-        tell: Told in a line what takes time or is cut: a pause that the endpoint asks for, a limit of tokens. Without
-            it the line goes to the log, which shows it on standard error.
+        tell: Told in a line of each pause that takes time. Without it the line goes to the log, which shows it on
+            standard error.
     """
 
     def __init__(
         self,
         model: str,
+        settings: ChatSettings | None = None,
         *,
-        timeout: float = 120.0,
-        attempts: int = ATTEMPTS,
         agent: str = "openai",
         allow_more: str = "--timeout",
-        max_tokens: int | None = None,
         tell: Callable[[str], None] = _log.warning,
     ) -> None:
         if not model.strip():
             raise UsageError(f"agent {agent!r} needs the name of a model: pass --model")
-        self._model = model
-        self._timeout = timeout
-        self._attempts = check_count("attempts", attempts)
-        self._allow_more = allow_more
-        self._max_tokens = max_tokens
-        self._tell = tell
-        self._client = connect(timeout, agent, _refuse)
+        self.settings = settings or ChatSettings()
+        self._model, self._allow_more, self._tell = model, allow_more, tell
+        self._client = connect(self.settings.timeout, agent, _refuse)
         self._proxy = proxy_of(str(self._client.base_url))
+        self._answered = False  # ever
+        self._lock = threading.Lock()
         self.endpoint = shown_address(str(self._client.base_url))
-        self.tokens = Tokens()
+        self.tokens = Bill()
 
     def answer(self, system: str, prompt: str) -> str:
-        """Return the model's answer to a prompt, below a system message.
+        """Return the model's answer to a prompt, below a system message, as `Completion.text` has it."""
+        return self.ask([{"role": "system", "content": system}, {"role": "user", "content": prompt}]).text
 
-        Tool calls come as text, `<tool_call>{...}</tool_call>`. Where there is no text, the answer holds what the
-        endpoint gives in its place: a thought in `<think>` tags, a refusal, and the reason why it ended.
+    def ask(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        tools: Sequence[Mapping[str, Any]] = (),
+        failed: Callable[[Problem], None] = lambda _: None,
+    ) -> Completion:
+        """Return the model's whole answer to a conversation.
+
+        Args:
+            messages: The conversation, which a system message may begin.
+            tools: The tools that the model may call.
+            failed: Told of each request that gave no answer.
+
+        Raises:
+            RefusedPromptError: The provider never takes this prompt.
+            UsageError: It gives no answer, and patience has ended.
         """
-        attempt = 0
+        begun, attempt = time.monotonic(), 0
         while True:
             attempt += 1
             try:
-                done = completion_of(self._in_time(lambda: self._post(system, prompt)))
+                done = completion_of(self._in_time(lambda: self._post(messages, tools)))
             except Problem as problem:
-                if problem.pause is None or attempt == self._attempts:
-                    raise UsageError(without_secrets(f"{self.endpoint} {problem.told(attempt)}")) from None
-                pause = min(max(problem.pause, _FIRST_PAUSE * 2 ** (attempt - 1)), _LONGEST_PAUSE)
-                if problem.asked:
-                    asked = f"asks to wait {problem.pause:,.3g} s"
-                    self._tell(without_secrets(f"{self.endpoint} {asked}: it is asked again in {pause:.3g} s"))
-                time.sleep(pause)
+                self._count(problem.bill)
+                failed(problem)
+                self._wait(problem, attempt, begun)
             else:
-                self.tokens = Tokens(self.tokens.read + done.read, self.tokens.written + done.written)
-                if done.notice:
-                    self._tell(f"{self.endpoint}: {done.notice}")
-                return done.text
+                self._answered = True
+                self._count(done.bill)
+                return done
+
+    def _count(self, bill: Bill) -> None:
+        with self._lock:
+            self.tokens = self.tokens.plus(bill)
+
+    def _wait(self, problem: Problem, attempt: int, begun: float) -> None:
+        """Wait until the next request, or raise what ends them."""
+        pause = min(max(problem.pause or 0.0, _FIRST_PAUSE * 2 ** min(attempt - 1, 10)), _LONGEST_PAUSE)
+        passed = time.monotonic() - begun
+        kind = problem.kind
+        last = kind in ("lasting", "context") or passed + pause > self.settings.patience
+        few = kind == "refused" or (kind == "unlikely" and not self._answered)
+        if not last and not (few and attempt >= _UNLIKELY):
+            if pause > 2 * _FIRST_PAUSE:
+                self._tell(without_secrets(f"{self.endpoint} {problem.why}: it is asked again in {pause:.3g} s"))
+            time.sleep(pause)
+            return
+        after = f" ({attempt} requests in {passed:.0f} s)" if attempt > 1 else ""
+        line = without_secrets(f"{self.endpoint} {problem.why}{after}{problem.remedy and f': {problem.remedy}'}")
+        raise UsageError(line) if kind not in ("context", "refused") else RefusedPromptError(line, kind)
 
     def _in_time(self, post: Callable[[], bytes]) -> bytes:
         """Return the body of the response to one request.
@@ -113,50 +147,48 @@ class ChatEndpoint:
 
         threading.Thread(target=make, daemon=True).start()
         try:
-            return answer.result(self._timeout)
+            return answer.result(self.settings.timeout)
         except TimeoutError:
-            why = f"did not answer within {self._timeout:g} seconds"
-            raise Problem(why, remedy=f"allow more with {self._allow_more}") from None
+            why = f"did not answer within {self.settings.timeout:g} seconds"
+            raise Problem(why, "unlikely", remedy=f"allow more with {self._allow_more}") from None
 
-    def _post(self, system: str, prompt: str) -> bytes:
-        limit = None if self._max_tokens is None else {"max_tokens": self._max_tokens}
-        body, late = bytearray(), False
-        deadline = time.monotonic() + self._timeout
+    def _post(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> bytes:
+        said: list[Any] = list(messages)
+        if not self.settings.system and len(said) > 1 and said[0]["role"] == "system":
+            said[:2] = [{**said[1], "content": f"{said[0]['content']}\n\n{said[1]['content']}"}]
+        more = {**self.settings.body(), **({"tools": list(tools)} if tools else {})}
+        body, deadline = bytearray(), time.monotonic() + self.settings.timeout
         try:
             with self._client.chat.completions.with_streaming_response.create(
-                model=self._model,
-                messages=[{"role": "system", "content": system}, {"role": "user", "content": prompt}],
-                extra_body=limit,
+                model=self._model, messages=said, extra_body=more or None
             ) as response:
-                packed = response.http_response.headers.get("Content-Encoding", "")
-                for piece in response.http_response.iter_raw():  # unpacked below, within a limit
+                for piece in response.http_response.iter_bytes():
                     body += piece
-                    late = time.monotonic() > deadline
-                    if late or len(body) > MAX_BODY:
+                    if len(body) > MAX_BODY or time.monotonic() > deadline:
                         break
         except Exception as error:
             raise self._problem_of(error) from None
-        if late:
-            raise TimeoutError
-        content = unpacked(bytes(body), packed) if len(body) <= MAX_BODY else bytes(body)
-        if len(content) > MAX_BODY:
-            raise Problem(f"answers with more than {MAX_BODY:,} bytes", None, remedy=IS_IT_ONE)
-        return content
+        if len(body) > MAX_BODY:
+            raise Problem(f"answers with more than {MAX_BODY:,} bytes", "lasting", remedy=IS_IT_ONE)
+        return bytes(body)  # nobody waits for what is late
 
     def _problem_of(self, error: Exception) -> Exception:
         """Return what a failed request means; some versions of the package wrap the errors of its HTTP library."""
         import openai
 
         cause = error.__cause__ if isinstance(error, openai.APIConnectionError) and error.__cause__ else error
-        if isinstance(error, openai.APITimeoutError):
+        if isinstance(error, openai.APITimeoutError | TimeoutError):
             return TimeoutError()
         if isinstance(cause, Problem):
             return cause
         why = plain(" ".join(str(cause).split()))[:300] or type(cause).__name__
         if self._proxy is None:
-            return Problem(f"cannot be reached ({why}): is it running, and is OPENAI_BASE_URL right?")
+            return Problem(
+                f"cannot be reached ({why})", "unlikely", remedy="is it running, and is OPENAI_BASE_URL right?"
+            )
         name, proxy = self._proxy
-        return Problem(f"cannot be reached through the proxy {proxy} ({why}): is {name} right? NO_PROXY goes round it")
+        remedy = f"is {name} right? NO_PROXY goes round it"
+        return Problem(f"cannot be reached through the proxy {proxy} ({why})", "unlikely", remedy=remedy)
 
 
 def _refuse(response: Any) -> None:
@@ -164,23 +196,11 @@ def _refuse(response: Any) -> None:
 
     The package's own errors leave out what the endpoint said.
     """
-    if response.is_success:
+    if response.status_code in (200, 201):
         return
     body = b""
-    for piece in response.iter_raw():
+    for piece in response.iter_bytes():
         body += piece
         if len(body) > _OF_AN_ERROR:
             break
-    headers = {name.lower(): value for name, value in response.headers.items()}
-    try:
-        body = unpacked(body, headers.get("content-encoding", ""))
-    except Problem:
-        body = b""  # its status says enough
-    raise refusal(response.status_code, headers, body)
-
-
-class OwnEndpoint(threading.local):
-    """Each thread's own `ChatEndpoint`, made when the thread first asks: it counts its tokens by itself."""
-
-    def __init__(self, model: str, **settings: Any) -> None:
-        self.own = ChatEndpoint(model, **settings)
+    raise refusal(response.status_code, {name.lower(): value for name, value in response.headers.items()}, body)

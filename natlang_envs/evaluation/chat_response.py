@@ -1,50 +1,120 @@
-"""Reads what a chat endpoint sends, which may have any shape: a completion, a stream of one, an error, or nonsense."""
+"""Reads what a chat endpoint sends, which may have any shape: a completion, a stream of one, an error, or nonsense.
+
+Only a reply that says of itself that it is whole is an answer. One that its own limit of tokens cut is the model's
+fault; everything else is a `Problem` of the provider, and is asked for again.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 import time
-import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from email.utils import parsedate_to_datetime
-from typing import NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 MAX_BODY = 16 << 20  # bytes of one response, unpacked
-_TRIED_AGAIN = frozenset({408, 409, 429})  # and every status from 500 on
-_SAID = 300  # characters of an endpoint's own words
-_PASSING = re.compile(r"rate|overload|server|timeout|unavailable|capacity|too many", re.IGNORECASE)
-_QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|billing|credit balance", re.IGNORECASE)
-_AGAIN_IN = re.compile(
-    r"(?:again in|retry (?:in|after)|retryDelay\W{1,5})\s*((?:[\d.]+\s*[a-z]+\s*){1,3})", re.IGNORECASE
-)
-_UNITS = {"ms": 0.001, "milliseconds": 0.001, "s": 1.0, "seconds": 1.0, "m": 60.0, "minutes": 60.0, "h": 3600.0}
-_DURATION = re.compile(r"([\d.]+)\s*(ms|milliseconds?|s|seconds?|m|minutes?|h)(?![a-z])", re.IGNORECASE)
 IS_IT_ONE = "is it an OpenAI-compatible endpoint?"
+Kind = Literal["passing", "unlikely", "lasting", "context", "refused"]
+_SAID = 300  # characters of an endpoint's own words
+_WHOLE = {
+    "stop",
+    "stop_sequence",
+    "end_turn",
+    "eos",
+    "eos_token",
+    "tool_calls",
+    "tool_use",
+    "function_call",
+    "complete",
+}
+_CUT = {"length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"}
+_QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|billing|credit balance", re.IGNORECASE)
+_TOO_LONG = re.compile(
+    r"context.?(?:length|window|size)|exceed_context|maximum context|(?:prompt|input|messages?) (?:is|are) too (?:long|"
+    r"large)|request (?:entity )?too large|reduce (?:the length|your message)|string_above_max_length|max_prompt_tokens"
+    r"|input (?:tokens?|length)[^.]{0,60}exceed|maximum (?:allowed )?input length",
+    re.IGNORECASE,
+)
+_FILTERED = re.compile(
+    r"content.?(?:filter|management policy|policy.violation)|ResponsibleAIPolicy|requires moderation|flagged"
+    r"|safety (?:system|filter|setting)|prohibited.content",
+    re.IGNORECASE,
+)
+_REMEDIES = {
+    re.compile("max_completion_tokens"): "set max_completion_tokens in place of max_tokens",
+    re.compile(r"system.{0,30}(?:role|message|prompt|instruction)|roles must alternate", re.I): "set system=false",
+}
+
+
+class Bill(NamedTuple):
+    """Tokens as an endpoint counts them: of prompts, of answers, in totals alone; and replies that count none."""
+
+    read: int = 0
+    written: int = 0
+    other: int = 0
+    uncounted: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """All that are counted."""
+        return self.read + self.written + self.other
+
+    @property
+    def words(self) -> str:
+        """All of it in words, with what is not known."""
+        totals = f", {self.other:,} in totals" * bool(self.other)
+        uncounted = f"; {self.uncounted:,} answers came without a count" * bool(self.uncounted)
+        return f"{self.read:,} read, {self.written:,} written{totals}{uncounted}"
+
+    def plus(self, more: Bill) -> Bill:
+        """Return both together."""
+        return Bill(*(mine + theirs for mine, theirs in zip(self, more, strict=True)))
+
+    def cost(self, read: float, written: float) -> float:
+        """Return dollars, at the prices of a million tokens."""
+        return (self.read * read + (self.written + self.other) * written) / 1e6
 
 
 class Problem(Exception):  # noqa: N818 - becomes a UsageError with the address in front
-    """Why a request gave no answer, and how long to wait before the next: `pause` seconds; None: another is of no use.
+    """Why a request gave no answer. `why` follows the address of the endpoint.
 
-    `why` follows the address of the endpoint; `asked` says whether the endpoint itself asked for the pause.
+    Attributes:
+        kind: `passing` (another request may help), `unlikely` (so for an endpoint that has answered before), `lasting`
+            (none helps), `context` (the prompt is too long) or `refused` (the provider's filter).
+        pause: The seconds after which the endpoint wants to be asked again, or None.
+        bill: What the reply counts all the same.
     """
 
-    def __init__(self, why: str, pause: float | None = 0.0, *, asked: bool = False, remedy: str = "") -> None:
+    def __init__(self, why: str, kind: Kind = "passing", *, pause: float | None = None, remedy: str = "") -> None:
         super().__init__(why)
-        self.why, self.pause, self.asked, self.remedy = why, pause, asked, remedy
-
-    def told(self, attempts: int) -> str:
-        """Return the reason, after so many requests, and the remedy."""
-        return f"{self.why} ({attempts} times): {self.remedy}" if self.remedy else self.why
+        self.why, self.kind, self.pause, self.remedy = why, kind, pause, remedy
+        self.bill = Bill()
 
 
 class Completion(NamedTuple):
-    """An answer: its text, the tokens it took, and what its reader should know of it."""
+    """A whole answer, or one that its own limit of tokens `cut`: its message, and what it took."""
 
-    text: str
-    read: int
-    written: int
-    notice: str = ""
+    message: dict[str, Any]
+    cut: bool = False
+    bill: Bill = Bill()
+
+    @property
+    def text(self) -> str:
+        """The answer as one text: tool calls as `<tool_call>{...}</tool_call>`, a thought in `<think>` tags.
+
+        What was cut is a thought, too: nobody knows how it would have gone on.
+        """
+        message = self.message
+        calls = [*(each["function"] for each in message.get("tool_calls", ())), message.get("function_call")]
+        shown = (f"<tool_call>{json.dumps(call, ensure_ascii=False)}</tool_call>" for call in calls if call)
+        said = "\n".join(each for each in (message["content"], *shown) if each)
+        if said and not self.cut:
+            return said
+        thought = "\n".join(each for each in (message.get("reasoning_content"), said) if each)
+        why = "was cut at its limit: allow more tokens" if self.cut else "holds no text"
+        parts = (f"<think>\n{thought}\n</think>" if thought else "", message.get("refusal"), f"[the answer {why}]")
+        return "\n".join(each for each in parts if each)
 
 
 def plain(text: str) -> str:
@@ -52,117 +122,98 @@ def plain(text: str) -> str:
     return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
 
 
-def unpacked(body: bytes, encoding: str) -> bytes:
-    """Return a body as it was before it was packed, up to `MAX_BODY` bytes and one more."""
-    encoding = encoding.strip().lower()
-    if encoding in ("", "identity") and body[:2] != b"\x1f\x8b":
-        return body
-    if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
-        raise Problem(f"answers with a body packed by {plain(encoding)[:40]!r}, which is not read here", None)
-    for bits in (47, -15):  # with a header of gzip or zlib, and without any
-        try:
-            return zlib.decompressobj(bits).decompress(body, MAX_BODY + 1)
-        except zlib.error:
-            continue
-    return body
-
-
 def refusal(status: int, headers: Mapping[str, str], body: bytes) -> Problem:
     """Return what a response with an error status means."""
-    error = _parsed(body)
-    error = _member(error, "error") or error
+    found = _parsed(body)
+    error = _member(found, "error") or found
     said = _words_of(error) or body.decode("utf-8", "backslashreplace")
-    pause = None if _is_quota(error, said) else _pause_of(status)
-    return _problem(f"answers with status {status}", said, pause, headers)
-
-
-def _problem(why: str, said: str, pause: float | None, headers: Mapping[str, str]) -> Problem:
-    """Return a problem with the pause that the endpoint asks for, if it is of use to ask again at all."""
-    asked = None if pause is None else pause_asked(headers, said)
-    short = plain(" ".join(said.split()))[:_SAID]
-    return Problem(f"{why}: {short}", pause if asked is None else asked, asked=bool(asked))
-
-
-def pause_asked(headers: Mapping[str, str], said: str) -> float | None:
-    """Return the seconds after which an endpoint wants to be asked again, in whatever form it says so."""
-    after = headers.get("retry-after", "").strip()
-    for value, unit in ((headers.get("retry-after-ms", ""), 0.001), (after, 1.0)):
-        try:
-            seconds = float(value) * unit
-        except ValueError:
-            continue
-        if seconds >= 0:  # no NaN either
-            return seconds
-    try:
-        return max(parsedate_to_datetime(after).timestamp() - time.time(), 0.0)
-    except (ValueError, TypeError, IndexError, OverflowError):
-        pass
-    told = _AGAIN_IN.search(said[: 10 * _SAID])
-    return _seconds(after) or (_seconds(told[1]) if told else None) or _seconds(_reset(headers))
-
-
-def _reset(headers: Mapping[str, str]) -> str:
-    """Return when a limit that is used up begins anew."""
-    for what in ("requests", "tokens"):
-        reset = headers.get(f"x-ratelimit-reset-{what}")
-        if reset and headers.get(f"x-ratelimit-remaining-{what}", "0").strip() == "0":
-            return reset
-    return ""
-
-
-def _seconds(text: str) -> float | None:
-    parts = _DURATION.findall(text)
-    try:
-        units = [_UNITS.get(unit.lower()) or _UNITS[f"{unit.lower()}s"] for _, unit in parts]
-        return sum(float(number) * unit for (number, _), unit in zip(parts, units, strict=True)) if parts else None
-    except ValueError:  # several points in one number
-        return None
-
-
-def completion_of(body: bytes) -> Completion:
-    """Return the answer that is in a body."""
-    done = _joined(body) if body.lstrip()[:1] in (b"d", b"e", b":", b"i") else _parsed(body)  # a stream of events
-    choice = _first(done, "choices")
-    message = _member(choice, "message")
-    text, thought = _texts(message)
-    text = text or _text(_member(choice, "text"))
-    calls = _calls(message)
-    error = _member(done, "error") or _member(choice, "error")
-    if error and not text and not calls:
-        raise _error(error)
-    if not isinstance(_member(done, "choices"), list):
-        raise Problem("answers with what is no chat completion", remedy=IS_IT_ONE)
-    if choice is None:
-        raise Problem("returned no choices", remedy=IS_IT_ONE)
-    read, written = (_count(_member(done, "usage"), f"{what}_tokens") for what in ("prompt", "completion"))
-    finish = plain(_text(_member(choice, "finish_reason")))[:40]
-    refused = _text(_member(message, "refusal"))
-    if not text and not calls:
-        parts = [f"<think>\n{thought}\n</think>" if thought else "", refused]
-        why = f"finish_reason {finish!r}" + (": allow more tokens" if finish == "length" else "")
-        parts.append(f"[the answer holds no text; {why}]" if finish else "[the answer holds no text]")
-        return Completion("\n".join(each for each in parts if each), read, written)
-    notice = f"the answer was cut (finish_reason {finish!r})" if finish in ("length", "content_filter") else ""
-    return Completion("\n".join(each for each in (text, *calls) if each), read, written, notice)
+    return _problem(f"answers with status {status}", error, said, status, headers)
 
 
 def _error(error: object) -> Problem:
     """Return what an error means that came with the status of success."""
-    said = _words_of(error)
     code = _member(error, "code") or _member(error, "type") or ""
-    status = int(code) if isinstance(code, int) or (isinstance(code, str) and code.isascii() and code.isdigit()) else 0
-    passing = _pause_of(status) is not None or (not status and bool(_PASSING.search(f"{code} {said}")))
+    status = int(str(code)) if re.fullmatch("[1-9][0-9]{2}", str(code)) else 0
     shown = f" ({plain(str(code))[:60]})" if code else ""
-    pause = 0.0 if passing and not _is_quota(error, said) else None
-    return _problem(f"answers with an error{shown}", said, pause, {})
+    return _problem(f"answers with an error{shown}", error, _words_of(error), status, {})
 
 
-def _pause_of(status: int) -> float | None:
-    return 0.0 if status >= 500 or status in _TRIED_AGAIN else None
+def _problem(why: str, error: object, said: str, status: int, headers: Mapping[str, str]) -> Problem:
+    passing = status >= 500 or 200 <= status < 300 or status in (408, 409, 425, 429)
+    kind: Kind = "passing" if passing else "lasting" if status else "unlikely"
+    known = f"{_member(error, 'code')} {_member(error, 'type')} {json.dumps(error) if error else said}"[: 10 * _SAID]
+    if _QUOTA.search(known):
+        kind = "lasting"
+    elif status == 413 or _TOO_LONG.search(known):
+        kind = "context"
+    elif status in (0, 400, 403, 422) and _FILTERED.search(known):
+        kind = "refused"
+    remedy = next((told for pattern, told in _REMEDIES.items() if kind == "lasting" and pattern.search(known)), "")
+    return Problem(f"{why}: {plain(' '.join(said.split()))[:_SAID]}", kind, pause=pause_asked(headers), remedy=remedy)
 
 
-def _is_quota(error: object, said: str) -> bool:
-    return bool(_QUOTA.search(f"{_member(error, 'code')} {_member(error, 'type')} {said}"))
+def pause_asked(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds after which an endpoint wants to be asked again: a number of them, or a date."""
+    after = headers.get("retry-after", "").strip()
+    for value, unit in ((headers.get("retry-after-ms", ""), 0.001), (after.removesuffix("s"), 1.0)):
+        try:
+            if (seconds := float(value) * unit) >= 0:  # no NaN either
+                return seconds
+        except ValueError:
+            continue
+    try:
+        return max(parsedate_to_datetime(after).timestamp() - time.time(), 0.0)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+
+
+def completion_of(body: bytes) -> Completion:
+    """Return the answer that is in a body, or raise what is wrong with it, with what it counts."""
+    body = body.removeprefix(b"\xef\xbb\xbf")
+    is_stream = body.lstrip()[:1] in (b"d", b"e", b":", b"i", b"r")
+    done = _joined(body.decode("utf-8", "backslashreplace")) if is_stream else _parsed(body)
+    bill = _bill(_member(done, "usage"))
+    try:
+        return Completion(*_answer(done), bill)
+    except Problem as problem:
+        problem.bill = bill._replace(uncounted=0)
+        raise
+
+
+def _answer(done: object) -> tuple[dict[str, Any], bool]:
+    """Return the message of a reply that says that it is whole, or cut at its limit of tokens."""
+    choices = _items(done, "choices")
+    choice = _of_index_0(choices)
+    message = _member(choice, "message")
+    for place in (done, *choices, message):
+        if error := _member(place, "error") or _member(place, "errors"):
+            raise _error(error)
+    if "error" in (_member(done, "object"), _member(done, "type")):
+        raise _error(done)
+    if not isinstance(_member(done, "choices"), list):
+        raise Problem("answers with what is no chat completion", "unlikely", remedy=IS_IT_ONE)
+    if not (isinstance(_member(choice, "message"), dict) or _text(_member(choice, "text"))):
+        raise Problem("returned no choices", "unlikely", remedy=IS_IT_ONE)
+    finish = _member(choice, "finish_reason")
+    name = _text(finish).casefold()
+    if name in _CUT or name in _WHOLE or "finish_reason" not in cast("dict[str, object]", choice):
+        return _normal(choice, message), name in _CUT  # JSON that has an end is whole where nothing else is said
+    why = f"interrupts its answer (finish_reason {plain(str(finish))[:40]!r})"
+    raise Problem(why, "refused" if _FILTERED.search(name) else "passing")
+
+
+def _normal(choice: object, message: object) -> dict[str, Any]:
+    """Return a message with the members that readers know: texts, and tool calls."""
+    said, thought = _texts(message)
+    called = (_member(call, "function") or _member(call, "custom") or call for call in _items(message, "tool_calls"))
+    more = {
+        "reasoning_content": thought,
+        "refusal": _text(_member(message, "refusal")),
+        "tool_calls": [{"type": "function", "function": each} for each in called if _member(each, "name")],
+        "function_call": _member(message, "function_call"),
+    }
+    content = said or _text(_member(choice, "text"))
+    return {"role": "assistant", "content": content, **{name: each for name, each in more.items() if each}}
 
 
 def _words_of(error: object) -> str:
@@ -176,7 +227,7 @@ def _words_of(error: object) -> str:
     return json.dumps(error) if error else ""
 
 
-def _parsed(body: bytes) -> object:
+def _parsed(body: bytes | str) -> object:
     try:
         return cast("object", json.loads(body))
     except (ValueError, RecursionError):  # no JSON, or nested too deep
@@ -196,38 +247,75 @@ def _texts(message: object) -> tuple[str, str]:
     return said, thought
 
 
-def _calls(message: object) -> list[str]:
-    """Return the tool calls of a message as text: nobody here gave it tools, but a model may know them by heart."""
-    calls = _items(message, "tool_calls")
-    found = [_member(call, "function") or _member(call, "custom") or call for call in calls]
-    found.append(_member(message, "function_call"))
-    return [f"<tool_call>{json.dumps(each, ensure_ascii=False)}</tool_call>" for each in found if _member(each, "name")]
+def _events(text: str) -> Iterator[tuple[str, object]]:
+    """Yield the name and the content of each event of a stream, up to `[DONE]`, which has no content."""
+    name, data = "", list[str]()
+    for line in [*re.split(r"\r\n|\r|\n", text), ""]:
+        field, _, value = line.partition(":")
+        if field == "event":
+            name = value.strip()
+        elif field == "data":
+            data.append(value.removeprefix(" "))
+        elif not line:
+            whole = "\n".join(data)
+            # Some servers end an event with its line; the lines of others make one event together.
+            for piece in data if len(data) > 1 and _parsed(whole) is None else [whole] * bool(data):
+                if piece.strip() == "[DONE]":
+                    yield name, None
+                    return
+                yield name, _parsed(piece) or piece
+            name, data = "", []
 
 
-def _joined(body: bytes) -> object:
-    """Return the completion that a stream of events makes up."""
-    texts: dict[str, str] = {}
-    calls: dict[object, dict[str, str]] = {}
+def _joined(text: str) -> dict[str, object]:
+    """Return the completion that a stream of events makes up. Raises a `Problem` for one without its end."""
+    texts = dict.fromkeys(("content", "reasoning_content", "refusal"), "")
+    calls: dict[int, dict[str, str]] = {}
+    legacy = {"name": "", "arguments": ""}
     whole: dict[str, object] = {}
     finish: object = None
-    for event in (_parsed(line[5:]) for line in body.split(b"\n") if line.startswith(b"data:")):
-        whole.update({name: each for name in ("error", "usage") if (each := _member(event, name))})
-        choice = _first(event, "choices")
-        if choice is None:
+    done = False
+    for name, event in _events(text):
+        done = event is None
+        if done or name == "ping":
             continue
+        known = any(_member(event, each) is not None for each in ("choices", "usage"))
+        strange = {"message": f"a piece of its stream is none of an answer: {name} {event}"[:_SAID]}
+        odd = None if known and name in ("", "message") else strange
+        choices = _items(event, "choices")
+        errors = [_member(each, said) for each in (event, *choices) for said in ("error", "errors")]
+        whole["error"] = whole.get("error") or next(filter(None, errors), odd)
+        whole["usage"] = _member(event, "usage") or whole.get("usage")
+        choice = _of_index_0(choices, alone=True)
         finish = _member(choice, "finish_reason") or finish
         delta = _member(choice, "delta") or _member(choice, "message")
-        for name in ("content", "reasoning_content", "reasoning", "refusal"):
-            piece = _texts(delta)[0] if name == "content" else _text(_member(delta, name))
-            texts[name] = texts.get(name, "") + piece
-        for call in _items(delta, "tool_calls"):
+        pieces = (*_texts(delta), _text(_member(delta, "refusal")))
+        for kind, piece in zip(texts, (pieces[0] or _text(_member(choice, "text")), *pieces[1:]), strict=True):
+            texts[kind] += piece
+        for place, call in enumerate(_items(delta, "tool_calls")):
             index = _member(call, "index")
-            known = calls.setdefault(index if isinstance(index, int) else 0, {"name": "", "arguments": ""})
-            for name in known:
-                known[name] += _text(_member(_member(call, "function"), name))
-        message = {**texts, "tool_calls": [{"function": each} for each in calls.values()]}
-        whole["choices"] = [{"message": message, "finish_reason": finish}]
-    return whole
+            begun = calls.setdefault(index if isinstance(index, int) else place, {"name": "", "arguments": ""})
+            _extend(begun, _member(call, "function"))
+        _extend(legacy, _member(delta, "function_call"))
+    if finish is None and not done:
+        raise Problem("ends its stream in the middle of an answer")
+    message = {**texts, "tool_calls": [{"function": each} for each in calls.values()]}
+    message |= {"function_call": legacy} if legacy["name"] else {}
+    return {**whole, "choices": [{"index": 0, "message": message, "finish_reason": finish or "stop"}]}
+
+
+def _extend(known: dict[str, str], piece: object) -> None:
+    """Add a piece of a call; some servers repeat the name in each, or give the arguments at once."""
+    name, arguments = _text(_member(piece, "name")), _member(piece, "arguments")
+    known["name"] += name if name != known["name"] else ""
+    known["arguments"] += json.dumps(arguments) if isinstance(arguments, dict) else _text(arguments)
+
+
+def _of_index_0(choices: list[object], alone: bool = False) -> object:
+    """Return the choice that says index 0, or the first that says none; unless `alone`, any other in its absence."""
+    first = [each for each in choices if _member(each, "index") == 0]
+    unsaid = [each for each in choices if not isinstance(_member(each, "index"), int)]
+    return next(iter([*first, *unsaid, *([] if alone else choices)]), None)
 
 
 def _member(content: object, name: str) -> object:
@@ -239,14 +327,26 @@ def _items(content: object, name: str) -> list[object]:
     return cast("list[object]", found) if isinstance(found, list) else []
 
 
-def _first(content: object, name: str) -> object:
-    return next(iter(_items(content, name)), None)
-
-
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _count(usage: object, name: str) -> int:
-    number = _member(usage, name)
-    return number if isinstance(number, int) and 0 <= number < 1 << 53 else 0
+def _bill(usage: object) -> Bill:
+    """Return what a reply counts, whatever the names; caches count beside `input_tokens`."""
+    names = (("prompt", "input"), ("completion", "output"), ("total",))
+    found = [next((n for name in few if (n := _count(usage, name)) is not None), None) for few in names]
+    if not any(each is not None for each in found):
+        return Bill(uncounted=1)
+    read, written, total = (each or 0 for each in found)
+    read += sum(_count(usage, f"cache_{what}_input") or 0 for what in ("creation", "read"))
+    return Bill(read, written, max(total - read - written, 0))
+
+
+def _count(usage: object, name: str) -> int | None:
+    """Return a number of tokens, which some endpoints write as a text or with a decimal point."""
+    number = _member(usage, f"{name}_tokens")
+    try:
+        found = int(float(number)) if isinstance(number, int | float | str) and not isinstance(number, bool) else -1
+    except (ValueError, OverflowError):
+        return None
+    return found if 0 <= found < 1 << 53 else None

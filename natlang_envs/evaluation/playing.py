@@ -14,6 +14,7 @@ import numpy as np
 
 from natlang_envs.env import unwrap, without_margins
 from natlang_envs.evaluation.agents import Agent, AgentInput, Decision, decide, is_privileged
+from natlang_envs.evaluation.model_requests import Requests
 from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.evaluation.runs import Place, Played
 from natlang_envs.prompt import PathStep
@@ -25,8 +26,13 @@ Answer = tuple[list[Played], Exception | None]  # the episodes that have ended, 
 class Player:
     """An agent, made when the first unit comes, and the environments that it plays in: each thread has its own."""
 
-    def __init__(self, make: Callable[[], Agent], protocol: Protocol) -> None:
-        self._make, self._protocol = make, protocol
+    def __init__(
+        self,
+        make: Callable[[], Agent],
+        protocol: Protocol,
+        requests: Callable[[int], Requests] = lambda position: Requests(),
+    ) -> None:
+        self._make, self._protocol, self._requests = make, protocol, requests
         self._agent: Agent | None = None
         self._envs: dict[int, list[gymnasium.Env[str, str]]] = {}
         self._lock = threading.Lock()
@@ -37,7 +43,9 @@ class Player:
             agent = self._agent = self._agent or self._make()
         envs = self._envs.setdefault(threading.get_ident(), [])
         envs += [self._protocol.make_env() for _ in range(len(unit) - len(envs))]
-        playing: list[Game] = [Game(env, place, is_privileged(agent)) for env, place in zip(envs, unit, strict=False)]
+        privileged = is_privileged(agent)
+        pairs = zip(envs, unit, strict=False)
+        playing: list[Game] = [Game(env, place, privileged, self._requests(place[0])) for env, place in pairs]
         while playing:
             for game, decision in zip(playing, decide(agent, [game.given for game in playing]), strict=True):
                 game.step(decision)
@@ -78,10 +86,10 @@ class Crew(typing.Protocol):
 class Threads:
     """A player in threads of this process, for agents that wait for an endpoint and bear being asked from several."""
 
-    def __init__(self, agent: Agent, protocol: Protocol, slots: int) -> None:
+    def __init__(self, player: Player, slots: int) -> None:
         self.slots = slots
         self._pool = ThreadPoolExecutor(slots)
-        self._player = Player(lambda: agent, protocol)
+        self._player = player
 
     def submit(self, unit: list[Place]) -> Future[Answer]:
         """Have a unit played."""
@@ -119,7 +127,9 @@ def play_with(crew: Crew, units: Iterable[list[Place]]) -> Iterator[Played]:
 class Game:
     """One episode in play: what the agent is given next, what it has earned, and what was recorded so far."""
 
-    def __init__(self, env: gymnasium.Env[str, str], place: Place, privileged: bool) -> None:
+    def __init__(
+        self, env: gymnasium.Env[str, str], place: Place, privileged: bool, requests: Requests | None = None
+    ) -> None:
         self._env = env
         self._position, episode, run = place
         observation, info = env.reset(seed=episode.seed, options={"task_id": episode.task_id})
@@ -129,7 +139,8 @@ class Game:
         self.ended = False
         rng = np.random.default_rng([episode.seed, run])
         inner = unwrap(env) if privileged else None
-        self.given = AgentInput(info["task"], (), observation, info["admissible_commands"], rng, inner)
+        given = (info["task"], (), observation, info["admissible_commands"], rng, inner)
+        self.given = AgentInput(*given, unwrap(env).free_commands, requests or Requests())
 
     def step(self, decision: Decision) -> None:
         """Play what an agent decided. Texts beyond the limits of a recording are cut before they are played."""
@@ -145,7 +156,9 @@ class Game:
 
     def played(self) -> Played:
         """Return the episode that has ended."""
-        return Played(self._position, as_recorded(self._env, self._recorder.trajectory()), self._tokens)
+        asked = self.given.requests
+        recorded = as_recorded(self._env, self._recorder.trajectory())
+        return Played(self._position, recorded, self._tokens, dict(asked.answers), asked.bill)
 
 
 def bounded(action: str, reflection: str | None, listed: Sequence[str]) -> tuple[AsRecorded, str | None]:

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from natlang_envs.errors import check_count, check_flag, check_is
-from natlang_envs.evaluation.agents import Agent, BatchAgent, check_agent, is_privileged, is_sampling, name_of
+from natlang_envs.errors import UsageError, check_count, check_flag, check_is
+from natlang_envs.evaluation.agents import (
+    Agent,
+    BatchAgent,
+    check_agent,
+    is_privileged,
+    is_sampling,
+    name_of,
+    settings_of,
+)
+from natlang_envs.evaluation.chat_response import Bill
+from natlang_envs.evaluation.model_requests import Budget, Requests, lost_by, unfinished
 from natlang_envs.evaluation.playing import Player, Threads, play_with
 from natlang_envs.evaluation.protocols import Protocol, load_protocol
 from natlang_envs.evaluation.runs import (
@@ -27,6 +38,8 @@ from natlang_envs.evaluation.workers import Workers
 from natlang_envs.files import only_process
 from natlang_envs.trajectory import Trajectory, plan_length
 
+_MOST_GROUPS = 50  # of tasks, one of which each is begun before the first request
+
 
 class Progress(NamedTuple):
     """How far an evaluation is.
@@ -36,12 +49,16 @@ class Progress(NamedTuple):
         total: Episodes in all.
         won: Episodes that ended in success.
         tokens: What the agent has read and written so far.
+        unread: Episodes that answers lost which were not read, or which the model could not give.
+        bill: The tokens in detail, those of unfinished episodes included.
     """
 
     done: int
     total: int
     won: int
     tokens: int
+    unread: int = 0
+    bill: Bill = Bill()
 
 
 def evaluate(
@@ -56,11 +73,13 @@ def evaluate(
     resume: bool = False,
     workers: Workers | None = None,
     source: Provenance | None = None,
+    budget: Budget | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> tuple[Run, list[Trajectory]]:
     """Play every episode of a protocol.
 
-    Each episode is kept when it ends. If the agent raises, what has ended stays in `out`, and `resume` goes on there.
+    Each episode is kept when it ends, and each answer of a model when it comes. If the agent raises, both stay in
+    `out`, and `resume` goes on there.
 
     Args:
         agent: The agent; one that says `sampling = True` plays all runs of the protocol, any other one run.
@@ -76,6 +95,7 @@ def evaluate(
         workers: Play in other processes, each with as many episodes at a time as `concurrency` says. The recording is
             the same.
         source: Where the agent came from, for `run.json`.
+        budget: What the run may cost. When it is spent, the run stops as if the agent had raised.
         progress: Called with a `Progress` whenever episodes have ended.
 
     Returns:
@@ -84,6 +104,7 @@ def evaluate(
     Raises:
         UsageError: There is no such protocol or agent, an argument is out of range, `out` already holds a run or cannot
             be made, or it holds a run of something else or of other weights, or another process works in it.
+            Or something that the protocol needs is not here, or the budget is spent.
     """
     out = None if out is None else Path(out)
     check_agent(agent)
@@ -95,37 +116,66 @@ def evaluate(
     check_flag("resume", resume)
     if workers is not None:
         check_is(Workers, workers, "no crew: give workers=Workers(count)")
+        if budget is not None:
+            raise UsageError("other processes keep no budget: leave workers out, and give concurrency")
     if episodes is not None:
         protocol = protocol.first(episodes)
     runs = protocol.runs if is_sampling(agent) else 1
     source = source or provenance("object", name_of(agent))
+    settings = settings_of(agent)
+    if budget is not None and settings is None:
+        raise UsageError(f"agent {name} asks no model that costs tokens: leave the budget out")
+    budget = budget or Budget()
     if out is not None:
         prepare_folder(out, resume=resume)
     with only_process(out) if out is not None else nullcontext():
         if out is not None and resume and (out / RUN_FILE).exists():
-            return finished_run(out, protocol, name, runs, source.checkpoint)
-        journal = Journal(out, protocol, name, runs, source.checkpoint)
+            return finished_run(out, protocol, name, runs, source.checkpoint, settings)
+        if settings is not None:
+            _check_ready(protocol)
+        journal = Journal(out, protocol, name, runs, source.checkpoint, settings)
         todo = journal.todo()
-        total = len(journal.played) + len(todo)
-        won = sum(each.trajectory.success for each in journal.played.values())
-        tokens = sum(each.tokens for each in journal.played.values())
+        for bill in (journal.bill, *(Requests(path).bill for path in (unfinished(out) if out is not None else ()))):
+            budget.add(bill)
+        now = Progress(0, len(journal.played) + len(todo), 0, 0)
+        for played in journal.played.values():
+            now = _after(now, played, budget)
         if progress and journal.played:
-            progress(Progress(len(journal.played), total, won, tokens))
+            progress(now)
         # One at a time where that costs nothing, so that as little as possible is in hand when something fails.
         together = batch if concurrency == 1 and (workers is None or isinstance(agent, BatchAgent)) else 1
         units = [todo[first : first + together] for first in range(0, len(todo), together)]
         if workers is not None:
-            play = play_with(workers.crew(agent, protocol, concurrency), units)
-        elif concurrency > 1:
-            play = play_with(Threads(agent, protocol, concurrency), units)
+            play = play_with(workers.crew(agent, protocol, concurrency, partial(Requests.beside, out)), units)
         else:
-            play = _play_here(Player(lambda: agent, protocol), units)
+            player = Player(lambda: agent, protocol, partial(Requests.beside, out, budget=budget))
+            play = play_with(Threads(player, concurrency), units) if concurrency > 1 else _play_here(player, units)
         for played in play:
             journal.append(played)
-            won, tokens = won + played.trajectory.success, tokens + played.tokens
+            if workers is not None:
+                budget.add(played.bill)
+            now = _after(now, played, budget)
             if progress:
-                progress(Progress(len(journal.played), total, won, tokens))
+                progress(now)
         return journal.finish(source, is_sampling(agent), is_privileged(agent)), journal.trajectories()
+
+
+def _after(now: Progress, played: Played, budget: Budget) -> Progress:
+    episode, asked = played.trajectory, bool(played.answers)
+    won, unread = now.won + episode.success, now.unread + (asked and bool(lost_by(episode)))
+    return Progress(now.done + 1, now.total, won, now.tokens + played.tokens, unread, budget.bill)
+
+
+def _check_ready(protocol: Protocol) -> None:
+    """Begin a task of each group, such as a repository, so that what is missing is told before anything is paid for.
+
+    Raises:
+        UsageError: Something that the protocol needs is not here.
+    """
+    with closing(protocol.make_env()) as env:
+        groups = {episode.task_id.partition("/")[0]: episode for episode in reversed(protocol.episodes)}
+        for episode in list(groups.values())[:_MOST_GROUPS]:
+            env.reset(seed=episode.seed, options={"task_id": episode.task_id})
 
 
 def _play_here(player: Player, units: Iterable[list[Place]]) -> Iterator[Played]:

@@ -9,14 +9,18 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from functools import reduce
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import UnionType
 from typing import Any, cast, get_args, get_origin, get_type_hints
 
 from natlang_envs.errors import UsageError, reason
+from natlang_envs.evaluation.chat_response import Bill
+from natlang_envs.evaluation.model_requests import forget, unfinished
 from natlang_envs.evaluation.protocols import Episode, Protocol
 from natlang_envs.files import json_line, keys_once, make_folder, write_whole
 from natlang_envs.trajectory import MAX_LINE_BYTES, Trajectory, parse_line, read_trajectories, write_trajectories
@@ -64,6 +68,9 @@ class Run:
         sampling: Whether the agent draws its commands at random; None in runs made before this was noted.
         privileged: Whether the agent saw the environment itself; None in runs made before this was noted.
         provenance: Where the agent came from; empty in runs made before this was noted.
+        settings: How the agent asked its model: the form, the model, and what was set; None for one that asked none.
+        answers: Of a model's answers, how many were read in each form, or not read, by problem; `failed` requests.
+        bill: The tokens `read`, `written` and counted in a total alone (`other`), and replies without a count.
     """
 
     protocol: str
@@ -77,6 +84,9 @@ class Run:
     sampling: bool | None = None
     privileged: bool | None = None
     provenance: dict[str, str] | None = None
+    settings: dict[str, str] | None = None
+    answers: dict[str, int] | None = None
+    bill: dict[str, int] | None = None
 
 
 def provenance(origin: str, agent: str) -> Provenance:
@@ -117,7 +127,8 @@ def prepare_folder(out: Path, *, resume: bool = False) -> None:
     if resume:
         return
     _refuse_finished(out)
-    if (journal := out / JOURNAL_FILE).exists() and journal.read_bytes().count(b"\n") > 1:  # something was played
+    journal = out / JOURNAL_FILE
+    if (journal.exists() and journal.read_bytes().count(b"\n") > 1) or unfinished(out):
         raise UsageError(
             f"{out} holds an unfinished run: add --resume to go on with it (resume=True), or choose another --out"
         )
@@ -129,7 +140,7 @@ def _refuse_finished(out: Path) -> None:
 
 
 def finished_run(
-    out: Path, protocol: Protocol, agent: str, runs: int, checkpoint: str = ""
+    out: Path, protocol: Protocol, agent: str, runs: int, checkpoint: str = "", settings: dict[str, str] | None = None
 ) -> tuple[Run, list[Trajectory]]:
     """Return the run that `out` already holds, and remove the journal if the process was killed before it could."""
     run, trajectories = read_run(out)
@@ -139,33 +150,46 @@ def finished_run(
         )
     if (run.provenance or {}).get("checkpoint", "") != checkpoint:
         raise UsageError(f"{out} already holds a run of other weights: choose another --out")
+    if run.settings != settings:
+        raise UsageError(f"{out} already holds a run with other settings of a model: choose another --out")
     (out / JOURNAL_FILE).unlink(missing_ok=True)
     return run, trajectories
 
 
 @dataclass(frozen=True)
 class Played:
-    """An episode that has ended: its position in the run, what was recorded, and the tokens it took."""
+    """An episode that has ended: its position in the run, what was recorded, and what it took of a model."""
 
     position: int
     trajectory: Trajectory
     tokens: int
+    answers: Mapping[str, int] = field(default_factory=dict[str, int])
+    bill: Bill = field(default_factory=Bill)
 
 
 class Journal:
     """The episodes of a run that have ended, each appended to a file at once, so that no later failure loses one.
 
     `seconds` is the wall-clock time of the run so far: of this start until its newest episode, and of earlier starts.
-    `checkpoint` is the digest of the weights that play: a run does not go on with others.
+    `checkpoint` is the digest of the weights that play, and `settings` how a model is asked: a run does not go on with
+    others.
     """
 
-    def __init__(self, out: Path | None, protocol: Protocol, agent: str, runs: int, checkpoint: str = "") -> None:
+    def __init__(
+        self,
+        out: Path | None,
+        protocol: Protocol,
+        agent: str,
+        runs: int,
+        checkpoint: str = "",
+        settings: dict[str, str] | None = None,
+    ) -> None:
         self.played: dict[int, Played] = {}
         self.seconds = 0.0
         self._newest = time.perf_counter()
         self._length = 0  # of the file, as this process left it
         self._out, self._protocol, self._agent, self._runs = out, protocol, agent, runs
-        self._checkpoint = checkpoint
+        self._checkpoint, self._settings = checkpoint, settings
         self._places = dict.fromkeys((position, *play) for position, play in enumerate(protocol.plays(runs)))
         if out is not None:
             _refuse_finished(out)
@@ -177,28 +201,30 @@ class Journal:
         Where an agent was refused before its first episode, any other may begin.
         """
         facts = {"protocol_digest": self._protocol.digest, "agent": self._agent, "runs": self._runs}
-        head = json.dumps({**facts, "checkpoint": self._checkpoint}).encode() + b"\n"
+        more = {"settings": self._settings} if self._settings else {}
+        head = json.dumps({**facts, "checkpoint": self._checkpoint, **more}).encode() + b"\n"
         with path.open("a+b") as file:
             file.seek(0)
             whole, other = 0, False
             for number, line in enumerate(_bounded_lines(file.readline), 1):
                 if number == 1:
                     other = line != head
-                elif other:
-                    raise UsageError(
-                        f"{path} is of another protocol, agent, number of runs or weights: choose another --out"
-                    )
-                else:
-                    try:
+                if other and (number > 1 or unfinished(path.parent)):
+                    what = "other settings or of another protocol, agent, number of runs or weights"
+                    raise UsageError(f"{path} is of {what}: choose another --out")
+                try:
+                    if number > 1:
                         self._take(line)
-                    except (ValueError, TypeError, KeyError, RecursionError) as error:
-                        raise UsageError(f"{path}, line {number}: {error}: delete the line") from None
+                except (ValueError, TypeError, KeyError, RecursionError) as error:
+                    raise UsageError(f"{path}, line {number}: {error}: delete the line") from None
                 whole += len(line)
             whole = 0 if other else whole
             file.truncate(whole)
             if not whole:
                 file.write(head)
             self._length = whole or len(head)
+        for position in self.played:
+            forget(path.parent, position)
 
     def _take(self, line: bytes) -> None:
         content: Any = json.loads(line, object_pairs_hook=keys_once)
@@ -206,7 +232,8 @@ class Journal:
         place = (int(content["position"]), Episode(trajectory.task_id, trajectory.seed), trajectory.run)
         if place not in self._places:
             raise ValueError("this episode is not of this run")
-        self.played[place[0]] = Played(place[0], trajectory, int(content["tokens"]))
+        asked = (dict(content.get("answers", {})), Bill(*content.get("bill", ())))
+        self.played[place[0]] = Played(place[0], trajectory, int(content["tokens"]), *asked)
         self.seconds += float(content["seconds"])
 
     def todo(self) -> list[Place]:
@@ -222,12 +249,14 @@ class Journal:
         if self._out is None:
             return
         # The seconds since the episode before, so that the sum of a journal's lines is wall-clock time.
-        facts = {"position": episode.position, "tokens": episode.tokens, "seconds": round(passed, 3)}
+        facts: dict[str, Any] = {"position": episode.position, "tokens": episode.tokens, "seconds": round(passed, 3)}
+        facts |= {"answers": episode.answers, "bill": episode.bill} if episode.answers else {}
         with (self._out / JOURNAL_FILE).open("ab") as file:
             if file.tell() != self._length:
                 raise UsageError(f"another loop has gone on in {self._out} since this one began: end one of the two")
             file.write(json_line({**facts, "episode": asdict(episode.trajectory)}))
             self._length = file.tell()
+        forget(self._out, episode.position)
 
     def trajectories(self) -> list[Trajectory]:
         """Return the episodes in the order of the protocol."""
@@ -247,12 +276,21 @@ class Journal:
             sampling=sampling,
             privileged=privileged,
             provenance=asdict(source),
+            settings=self._settings,
+            answers=dict(sum((Counter(each.answers) for each in self.played.values()), Counter[str]())) or None,
+            bill=self.bill._asdict() if self.bill != Bill() else None,
         )
         if self._out is not None:
             write_trajectories(self._out / TRAJECTORIES_FILE, self.trajectories())
             write_whole(self._out / RUN_FILE, (json.dumps(asdict(run), indent=2) + "\n").encode())
             (self._out / JOURNAL_FILE).unlink()
+            forget(self._out)
         return run
+
+    @property
+    def bill(self) -> Bill:
+        """What the episodes that have ended took."""
+        return reduce(Bill.plus, (each.bill for each in self.played.values()), Bill())
 
 
 def _bounded_lines(readline: Any) -> Iterator[bytes]:

@@ -23,11 +23,13 @@ from typing import Any, Literal, cast
 
 from natlang_envs.errors import UsageError, check_count, one_of
 from natlang_envs.evaluation.agents import Agent, load_agent, name_of
+from natlang_envs.evaluation.model_requests import Requests
 from natlang_envs.evaluation.playing import Answer, Crew, Player
 from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.evaluation.runs import Place
 
 Backend = Literal["processes", "ray"]
+_PlayerArguments = tuple[Callable[[], Agent], Protocol, Callable[[int], Requests]]
 _ATTEMPTS = 3  # at a unit, each of which a dying player ended
 _RETRIES = 30  # of Ray, which counts a player that is only starting again
 
@@ -48,8 +50,8 @@ class Workers:
     address: str | None = None
     agent: str | None = None
 
-    def crew(self, agent: Agent, protocol: Protocol, slots: int) -> Crew:
-        """Return the players, which each play `slots` units at a time."""
+    def crew(self, agent: Agent, protocol: Protocol, slots: int, requests: Callable[[int], Requests]) -> Crew:
+        """Return the players, which each play `slots` units at a time, and keep their requests as the last one says."""
         one_of("backend", self.backend, ("processes", "ray"))
         check_count("workers", self.count)
         if self.address is not None and self.backend != "ray":
@@ -60,8 +62,8 @@ class Workers:
         except (pickle.PicklingError, TypeError, AttributeError) as error:
             raise UsageError(f"the agent cannot be pickled ({error}): name it, as --agent does") from None
         if self.backend == "processes":
-            return _Processes(make, protocol, self.count, slots)
-        return _RayActors(make, protocol, self.count, slots, self.address)
+            return _Processes((make, protocol, requests), self.count, slots)
+        return _RayActors((make, protocol, requests), self.count, slots, self.address)
 
 
 def _same(agent: Agent) -> Agent:
@@ -78,9 +80,9 @@ def _named(name: str, kind: str) -> Agent:
 class _Processes:
     """Players in processes of this machine."""
 
-    def __init__(self, make: Callable[[], Agent], protocol: Protocol, count: int, slots: int) -> None:
+    def __init__(self, player: _PlayerArguments, count: int, slots: int) -> None:
         self.slots = count * slots
-        self._players = [_Process(make, protocol, slots) for _ in range(count)]
+        self._players = [_Process(player, slots) for _ in range(count)]
 
     def submit(self, unit: list[Place]) -> Future[Answer]:
         return min(self._players, key=lambda each: len(each.in_hand)).submit(unit)
@@ -100,8 +102,8 @@ class _InHand:
 class _Process:
     """One process, started again when it dies; a thread here takes in its answers."""
 
-    def __init__(self, make: Callable[[], Agent], protocol: Protocol, slots: int) -> None:
-        self._arguments = (make, protocol, slots)
+    def __init__(self, player: _PlayerArguments, slots: int) -> None:
+        self._arguments = (player, slots)
         self.in_hand: dict[Place, _InHand] = {}  # by the first episode of the unit
         self._closing = False
         self._lock = threading.RLock()
@@ -162,10 +164,10 @@ class _Process:
             return True
 
 
-def _play_for(line: Connection, make: Callable[[], Agent], protocol: Protocol, slots: int) -> None:
+def _play_for(line: Connection, arguments: _PlayerArguments, slots: int) -> None:
     """Play what comes along a line, until None comes or it ends."""
     lock = threading.Lock()
-    player = _Player(make, protocol)
+    player = _Player(*arguments)
 
     def play(unit: list[Place]) -> None:
         answer = player.answer(unit)
@@ -201,9 +203,7 @@ def _first_line(error: Exception) -> str:
 class _RayActors:
     """Players in a Ray cluster. Ray starts them again, elsewhere if their node is gone."""
 
-    def __init__(
-        self, make: Callable[[], Agent], protocol: Protocol, count: int, slots: int, address: str | None
-    ) -> None:
+    def __init__(self, player: _PlayerArguments, count: int, slots: int, address: str | None) -> None:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray would report its use to its makers
         self._ray: Any = import_module("ray")
         self._ours = not self._ray.is_initialized()
@@ -219,9 +219,7 @@ class _RayActors:
         self.slots = count * slots
         options: dict[str, Any] = {"max_restarts": -1, "max_task_retries": _RETRIES, "max_concurrency": slots}
         actor: Any = self._ray.remote(_Player).options(num_cpus=1, scheduling_strategy="SPREAD", **options)
-        self._players: list[tuple[Any, set[Future[Answer]]]] = [
-            (actor.remote(make, protocol), set()) for _ in range(count)
-        ]
+        self._players: list[tuple[Any, set[Future[Answer]]]] = [(actor.remote(*player), set()) for _ in range(count)]
         try:
             found = {str(each) for each in self._ray.get([each.version.remote() for each, _ in self._players])}
         except Exception as error:

@@ -9,6 +9,8 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from natlang_envs.answers import read_answer
+
 
 class Written(NamedTuple):
     """The tokens of a turn, their log-probabilities, and the command that they say."""
@@ -33,10 +35,10 @@ class Form:
         self.longest = think + max_new_tokens
         self._ends: dict[int, bool] = {}
 
-    def command(self, tokens: Sequence[int]) -> str:
-        """Return the command that the tokens of a turn say."""
-        said = self.tokenizer.decode(tokens[self._begin(tokens) or 0 :], skip_special_tokens=True)
-        return said.strip().partition("\n")[0].strip()
+    def command(self, tokens: Sequence[int], listed: Sequence[str]) -> str:
+        """Return the listed command that the tokens of a turn say; else the line that they are."""
+        said = self.tokenizer.decode(tokens[self._begin(tokens) or 0 :], skip_special_tokens=True).strip()
+        return read_answer(said, listed).command or said.partition("\n")[0].strip()
 
     def length(self, tokens: Sequence[int]) -> int | None:
         """Return how many tokens the turn has, or None where it goes on."""
@@ -123,6 +125,7 @@ def write(contexts: list[list[int]], commands: Sequence[Sequence[str]], trainer:
         [step.gather(-1, said[:, None])[:, 0] for step, said in zip(each_step, written.T, strict=True)], 1
     )
     lines = [
-        (said[: form.length(said)], scores) for said, scores in zip(written.tolist(), chances.tolist(), strict=True)
+        (said[: form.length(said)], scores, known)
+        for said, scores, known in zip(written.tolist(), chances.tolist(), commands, strict=True)
     ]
-    return [Written(said, scores[: len(said)], form.command(said)) for said, scores in lines]
+    return [Written(said, scores[: len(said)], form.command(said, known)) for said, scores, known in lines]

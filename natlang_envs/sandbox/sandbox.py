@@ -15,11 +15,13 @@ from natlang_envs.errors import UsageError, check_flag
 from natlang_envs.files import write_whole
 from natlang_envs.repository.names import on_disk
 from natlang_envs.repository.tree import Repository, RepositoryChanged, open_repository
+from natlang_envs.sandbox.changes.edits import EditError
 from natlang_envs.sandbox.changes.layered_folder import MANY, LayeredFolder
 from natlang_envs.sandbox.changes.overlay import NO_STATE, Overlay, State, judged_copy, parent_of
 from natlang_envs.sandbox.changes.patch import ChangedFile, Installed, changed_files, check_outside, installed, patch
 from natlang_envs.sandbox.changes.work_folder import TooMuch, WorkFolder
 from natlang_envs.sandbox.commands.context import MISSING, CommandContext, CommandError, Output, Stopped, resolve_target
+from natlang_envs.sandbox.commands.editing import write_edits
 from natlang_envs.sandbox.commands.grep import grep
 from natlang_envs.sandbox.commands.native import COMMANDS
 from natlang_envs.sandbox.commands.parser import CommandLine, ParseError, parse
@@ -171,6 +173,23 @@ class AutoExploreSandbox:
         notes, self._notes = self._notes, []
         done = done._replace(stderr=done.stderr + "".join(notes).encode("utf-8", "backslashreplace"))
         return CommandResult(_shown(done.stdout), _text(done.stderr), done.exit_code, done.stopped)
+
+    def edit(self, text: str) -> CommandResult:
+        """Change files as a patch, a diff or blocks of search and replace say: all of it or nothing.
+
+        What the edits may be is told in `natlang_envs.sandbox.changes.edits`.
+
+        Raises:
+            UsageError: The sandbox is closed.
+        """
+        self._parsed("pwd")
+        try:
+            written = self._living(lambda: write_edits(self._context, escape_surrogates(text)))
+        except (EditError, CommandError, RepositoryChanged) as error:
+            return CommandResult("", f"{error}\n", 1)
+        except (OSError, KeyError) as error:
+            return CommandResult("", f"{_reason(error)}\n", 1)
+        return CommandResult("".join(f"{line}\n" for line in written), "", 0)
 
     def _parsed(self, command_line: str) -> CommandLine:
         if self._closed:

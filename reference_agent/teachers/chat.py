@@ -20,9 +20,11 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import NamedTuple
 
+from natlang_envs.answers import read_answer, split_thought
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError, reason
-from natlang_envs.evaluation.chat_endpoint import OwnEndpoint
+from natlang_envs.evaluation.chat_endpoint import ChatEndpoint
+from natlang_envs.evaluation.chat_settings import ChatSettings
 from natlang_envs.files import write_whole
 from natlang_envs.prompt import Choice, enumerate_actions
 from reference_agent.families import prompts
@@ -33,8 +35,8 @@ from reference_agent.teachers.base import FORBIDDEN, Lesson, Moment, Teacher, as
 from reference_agent.teachers.choose import check_options
 
 _GENERAL = Path(__file__).with_name("prompts.toml")
+_PATIENCE = 30.0  # seconds with one request that fails
 _GONE = 20  # requests that fail in a row after which a server is given up
-_LABEL = re.compile(r"[\s(\[*`\"']*([A-Za-z]{1,2})[)\]*`\"']*[.:)]?\s*")
 
 
 @dataclass(frozen=True)
@@ -107,14 +109,14 @@ class ChatModel:
 
     def __init__(self, config: ChatOptions, folder: Path | None) -> None:
         self._config, self._folder = config, folder
-        self._driver = OwnEndpoint(config.model, timeout=config.timeout)
+        self._driver = ChatEndpoint(config.model, ChatSettings(timeout=config.timeout, patience=_PATIENCE))
         self._lock = threading.Lock()
         self._asking: dict[str, threading.Lock] = defaultdict(threading.Lock)
         self._kept: dict[str, Answer] = {}
         self._used = self._from_disk = self._read = self._written = 0
         self._failed_in_row, self._ever = 0, False
         self._left_out: Counter[str] = Counter()
-        self._endpoint = self._driver.own.endpoint
+        self._endpoint = self._driver.endpoint
 
     def ask(self, system: str, prompt: str, number: int) -> str | None:
         """Return answer `number` to this very request; None if the endpoint did not give one."""
@@ -160,12 +162,11 @@ class ChatModel:
     def _request(self, system: str, prompt: str) -> Answer | None:
         with self._lock:
             gone = self._failed_in_row >= _GONE
-        driver = self._driver.own
-        before = driver.tokens
+        messages = [{"role": "system", "content": system}, {"role": "user", "content": prompt}]
         try:
             if gone:
                 raise UsageError(f"{self._endpoint} has not answered {_GONE} requests in a row")  # noqa: TRY301
-            text = driver.answer(system, prompt)
+            done = self._driver.ask(messages)
         except UsageError as error:
             with self._lock:
                 self._failed_in_row += 1
@@ -176,7 +177,7 @@ class ChatModel:
             return None
         with self._lock:
             self._failed_in_row, self._ever = 0, True
-        return Answer(text, driver.tokens.read - before.read, driver.tokens.written - before.written)
+        return Answer(done.text, done.bill.read, done.bill.written + done.bill.other)
 
     def _from_file(self, file: Path | None) -> Answer | None:
         try:
@@ -216,7 +217,7 @@ class ChatTeacher:
         said = self._model.ask(prompts.system, "\n\n".join(asked), moment.wording)
         if said is None:
             return "without an answer"
-        reflection = " ".join(said.rpartition("</think>")[2].split())
+        reflection = " ".join(split_thought(said).said.split())
         if not reflection:
             return "empty"
         if FORBIDDEN.search(reflection) or "for you alone" in reflection.lower():
@@ -238,10 +239,5 @@ class ChatTeacher:
 
 def chosen(answer: str, choices: Sequence[Choice]) -> str | None:
     """Return the command that an answer gives by its label, its words or both; None if it gives none, or several."""
-    said = answer.rpartition("</think>")[2].strip()
-    label = _LABEL.fullmatch(said)
-    for each in choices:
-        if said == f"{each.label}. {each.command}" or said == each.command or (label and label[1] == each.label):
-            return each.command
-    named = named_commands(said, [each.command for each in choices])
-    return named[0] if len(named) == 1 else None
+    commands, labels = [each.command for each in choices], [each.label for each in choices]
+    return read_answer(answer, commands, labels=labels).command

@@ -18,8 +18,10 @@ from leaderboard.site.plots import learning_curves
 from leaderboard.standings import standings
 from leaderboard.standings.badges import BADGES_FILE
 from leaderboard.verify import verify
+from natlang_envs.conformance.servers import chat_server
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import AgentInput, evaluate, load_protocol
+from natlang_envs.evaluation.chat_players import load_tools
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import two_level_interval
 from natlang_envs.trajectory import read_trajectories
@@ -365,3 +367,20 @@ def test_axe_finds_nothing_serious(submissions: Path, tmp_path: Path) -> None:
     bad = site / "bad.html"
     bad.write_text((site / "index.html").read_text().replace("</main>", '<img src="x.png"></main>'))
     assert ("critical", "image-alt") in accessibility(bad, profile)[1]
+
+
+def test_entry_shows_how_a_model_was_asked_and_what_it_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submissions = tmp_path / "submissions"
+    with chat_server(lambda request: "move south") as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        evaluate(load_tools("tool call@3?seed=7"), PROTOCOL, name="model", out=tmp_path / "run")
+        evaluate(load_tools("nothing"), PROTOCOL, name="mute", out=tmp_path / "mute")
+    pack(tmp_path / "run", name="model", out=submissions)
+    pack(tmp_path / "mute", name="mute", out=submissions)
+    page = entry_page(submissions, tmp_path / "site", f"{PROTOCOL}/model")
+    for fact in ("Asked with form", "tools", "Asked with seed", "Tokens written", "tool call"):
+        assert fact in page
+    mute = (tmp_path / "site" / "entries" / PROTOCOL / "mute" / "index.html").read_text()
+    assert "not read 100 (no command 100); 100% of losses unreadable" in mute

@@ -22,6 +22,7 @@ from inspect_ai import eval_retry
 from inspect_ai.log import EvalLog, list_eval_logs, read_eval_log
 
 import natlang_envs.inspect
+from natlang_envs.conformance.servers import chat_server
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import AgentInput, Decision, Run, evaluate, load_agent, load_protocol, read_run
 from natlang_envs.evaluation.runner import score_run
@@ -244,3 +245,25 @@ def test_what_does_not_exist_is_refused_by_its_name() -> None:
         protocol(PICKUP, history="ful")  # pyright: ignore[reportArgumentType]
     with pytest.raises(UsageError, match="history and sampling are of the model"):
         protocol(PICKUP, agent="oracle", history=2)
+
+
+def test_a_tool_call_is_a_command_and_the_log_tells_how_answers_were_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOOPBACK_API_KEY", "none")
+    with chat_server(lambda request: "pick up passenger") as server:
+        for shape, action, read in (
+            ("tool call", "pick up passenger", {"tool call": 1}),
+            ("refusal", "[no command]", {"no command": 1}),
+            ("cut", "[unfinished]", {"unfinished": 1}),
+        ):
+            task = protocol(PICKUP, episodes=1)
+            log = inspect(tmp_path / shape, task, f"openai-api/loopback/{shape}", model_base_url=server.url)
+            run, (played,) = run_of(log)
+            assert played.actions == (action,)
+            assert run.answers == read
+            assert run.settings is not None
+            assert run.settings["form"] == "inspect"
+            assert log.samples
+            assert log.samples[0].scores
+            assert (log.samples[0].scores["outcome"].metadata or {})["answers"] == read

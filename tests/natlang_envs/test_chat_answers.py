@@ -14,8 +14,9 @@ import pytest
 
 from natlang_envs import UsageError
 from natlang_envs.evaluation.chat_connection import connect
-from natlang_envs.evaluation.chat_endpoint import ChatEndpoint
-from natlang_envs.evaluation.chat_response import pause_asked
+from natlang_envs.evaluation.chat_endpoint import ChatEndpoint, RefusedPromptError
+from natlang_envs.evaluation.chat_response import Bill, completion_of, pause_asked
+from natlang_envs.evaluation.chat_settings import ChatSettings
 from tests.support.chat_server import Body, Chat, completion, serve
 
 SECRET = "sk-abcdef123456"
@@ -54,9 +55,10 @@ def delta(finish: str | None = None, **content: Any) -> dict[str, Any]:
     return {"choices": [{"delta": content, "finish_reason": finish}]}
 
 
-def ask(monkeypatch: pytest.MonkeyPatch, chat: Chat, told: list[str] | None = None) -> str:
+def ask(monkeypatch: pytest.MonkeyPatch, chat: Chat, told: list[str] | None = None, patience: float = 300) -> str:
     monkeypatch.setenv("OPENAI_BASE_URL", chat.url)
-    return ChatEndpoint("m", timeout=5, tell=(told if told is not None else []).append).answer("s", "p")
+    settings = ChatSettings(timeout=5, patience=patience)
+    return ChatEndpoint("m", settings, tell=(told if told is not None else []).append).answer("s", "p")
 
 
 def call(arguments: str) -> list[dict[str, Any]]:
@@ -72,14 +74,14 @@ def call(arguments: str) -> list[dict[str, Any]]:
         (message(content="ls", reasoning_content="hm"), "ls"),
         (
             message("length", content="", reasoning_content="I could `exit`"),
-            "<think>\nI could `exit`\n</think>\n[the answer holds no text; finish_reason 'length': allow more tokens]",
+            "<think>\nI could `exit`\n</think>\n[the answer was cut at its limit: allow more tokens]",
         ),
         (
             message(content=None, reasoning="hm"),
-            "<think>\nhm\n</think>\n[the answer holds no text; finish_reason 'stop']",
+            "<think>\nhm\n</think>\n[the answer holds no text]",
         ),
-        (message(content=None, refusal="I must not."), "I must not.\n[the answer holds no text; finish_reason 'stop']"),
-        (message("content_filter", content=None), "[the answer holds no text; finish_reason 'content_filter']"),
+        (message(content=None, refusal="I must not."), "I must not.\n[the answer holds no text]"),
+        (message("length", content="cat fi"), "<think>\ncat fi\n</think>\n[the answer was cut at its limit: "),
         (
             message(content=None, tool_calls=call('{"command": "ls"}')),
             '<tool_call>{"name": "sh", "arguments": "{\\"command\\": \\"ls\\"}"}</tool_call>',
@@ -92,16 +94,22 @@ def call(arguments: str) -> list[dict[str, Any]]:
         (stream(delta(role="assistant", content=""), delta(content="l"), delta("stop", content="s")), "ls"),
         (stream(delta(content="l"), delta(content="s"), {"choices": [], "usage": {}}, end=b"\r\n\r\n"), "ls"),
         (
-            stream(delta(tool_calls=call("")), delta(tool_calls=[{"index": 0, "function": {"arguments": "ls"}}])),
+            stream(
+                delta(tool_calls=call("")),
+                delta("tool_calls", tool_calls=[{"index": 0, "function": {"arguments": "ls"}}]),
+            ),
             '<tool_call>{"name": "sh", "arguments": "ls"}</tool_call>',
         ),
-        (stream(delta(reasoning_content="h"), delta("length")), "<think>\nh\n</think>\n[the answer holds no text; "),
+        (
+            stream(delta(reasoning_content="h"), delta("length")),
+            "<think>\nh\n</think>\n[the answer was cut at its limit: ",
+        ),
     ],
 )
 def test_what_a_completion_holds(monkeypatch: pytest.MonkeyPatch, body: Body, text: str) -> None:
     with serve(lambda prompt: body) as chat:
         said = ask(monkeypatch, chat)
-    assert said.startswith(text) if text.endswith("; ") else said == text
+    assert said.startswith(text) if text.endswith(": ") else said == text
 
 
 @pytest.mark.parametrize(
@@ -110,7 +118,6 @@ def test_what_a_completion_holds(monkeypatch: pytest.MonkeyPatch, body: Body, te
         ("gzip", gzip.compress),
         ("deflate", zlib.compress),
         ("deflate", lambda content: zlib.compress(content)[2:-4]),
-        ("", gzip.compress),
     ],
 )
 def test_packed_answers_and_errors_are_read(monkeypatch: pytest.MonkeyPatch, encoding: str, pack: Any) -> None:
@@ -123,26 +130,17 @@ def test_packed_answers_and_errors_are_read(monkeypatch: pytest.MonkeyPatch, enc
     assert str(caught.value).endswith("status 404: no such model")
 
 
-def test_an_answer_that_was_cut_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[str] = []
-    with serve(lambda prompt: message("length", content="echo 'half")) as chat:
-        assert ask(monkeypatch, chat, told) == "echo 'half"
-    assert [each.rpartition(": ")[2] for each in told] == ["the answer was cut (finish_reason 'length')"]
-
-
 @pytest.mark.parametrize(
     ("body", "requests", "says"),
     [
-        (Body(b'{"error": {"message": "Too Many Requests", "code": 429}}'), 3, "an error (429): Too Many Requests"),
-        (Body(b'{"error": "overloaded"}'), 3, "an error: overloaded"),
-        (Body(b'{"choices": null, "error": {"message": "bad", "metadata": {"raw": "why"}}}'), 1, "an error: bad (why)"),
-        (Body(b'{"error": {"message": "no such model", "code": "model_not_found"}}'), 1, "(model_not_found): no such"),
-        (Body(b'{"choices": [{"error": {"message": "cut", "code": 502}}]}'), 3, "an error (502): cut"),
-        (stream(delta(content=""), {"error": {"message": "broke", "code": 500}}), 3, "an error (500): broke"),
+        (Body(b'{"error": "overloaded"}'), 3, "an error: overloaded (3 requests"),
+        (Body(b'{"choices": null, "error": {"message": "bad", "metadata": {"raw": "why"}}}'), 3, "an error: bad (why)"),
+        (Body(b'{"error": {"message": "no such model", "code": "model_not_found"}}'), 3, "(model_not_found): no such"),
+        (message("content_filter", content="ls"), 3, "interrupts its answer (finish_reason 'content_filter')"),
         (Body(b'{"error": {"message": "x", "code": "insufficient_quota"}}', 429), 1, "status 429: x"),
         (Body(b'{"error": {"message": "You exceeded your current quota"}}'), 1, "exceeded your current quota"),
-        (Body(b'{"error": {"message": "Rate limit"}}', 429), 3, "status 429: Rate limit"),
         (Body(b'{"detail": "Not Found"}', 404), 1, "status 404: Not Found"),
+        (Body(b'{"error": {"message": "System role not supported"}}', 400), 1, "not supported: set system=false"),
         (Body(f'{{"error": {{"message": "Wrong key {SECRET}"}}}}'.encode(), 401), 1, "Wrong key [OPENAI_API_KEY]"),
     ],
 )
@@ -158,32 +156,43 @@ def test_the_words_of_an_error_are_shown(
 
 
 @pytest.mark.parametrize(
-    ("headers", "said", "seconds"),
+    ("headers", "seconds"),
     [
-        ({"retry-after": "7"}, "", 7),
-        ({"retry-after": "1.5"}, "", 1.5),
-        ({"retry-after": "30s"}, "", 30),
-        ({"retry-after-ms": "4000", "retry-after": "9"}, "", 4),
-        ({"x-ratelimit-reset-requests": "1m2s"}, "", 62),
-        ({"x-ratelimit-reset-tokens": "250ms", "x-ratelimit-remaining-tokens": "0"}, "", 0.25),
-        ({"x-ratelimit-reset-tokens": "9s", "x-ratelimit-remaining-tokens": "5"}, "", None),
-        ({}, "Rate limit reached. Please try again in 4s.", 4),
-        ({}, "Please try again in 1m30.5s. Thanks", 90.5),
-        ({}, "retry after 2 minutes", 120),
-        ({}, '{"retryDelay": "39s"}', 39),
-        ({"retry-after": "soon"}, "Slow down", None),
-        ({"retry-after": "-5"}, "", None),
-        ({"retry-after": "nan"}, "", None),
+        ({"retry-after": "7"}, 7),
+        ({"retry-after": "1.5"}, 1.5),
+        ({"retry-after": "30s"}, 30),
+        ({"retry-after-ms": "4000", "retry-after": "9"}, 4),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "-5"}, None),
+        ({"retry-after": "nan"}, None),
     ],
 )
-def test_every_way_to_ask_for_a_pause(headers: dict[str, str], said: str, seconds: float | None) -> None:
-    assert pause_asked(headers, said) == seconds
+def test_every_way_to_ask_for_a_pause(headers: dict[str, str], seconds: float | None) -> None:
+    assert pause_asked(headers) == seconds
+
+
+@pytest.mark.parametrize(
+    ("usage", "bill"),
+    [
+        ({"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}, Bill(5, 2)),
+        ({"prompt_tokens": "5", "completion_tokens": 2.0}, Bill(5, 2)),
+        ({"input_tokens": 5, "output_tokens": 2, "cache_read_input_tokens": 3}, Bill(8, 2)),
+        ({"total_tokens": 7}, Bill(other=7)),
+        ({"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 10}, Bill(5, 2, 3)),
+        ({"prompt_tokens": -1, "completion_tokens": True}, Bill(uncounted=1)),
+        ({}, Bill(uncounted=1)),
+        (None, Bill(uncounted=1)),
+    ],
+)
+def test_every_name_of_a_count(usage: object, bill: Bill) -> None:
+    assert completion_of(completion("ls", usage=usage).content).bill == bill
+    assert Bill(1_000_000, 1_000_000, 1_000_000).cost(1, 2) == 5
 
 
 def test_a_date_to_wait_for() -> None:
     date = formatdate(time.time() + 40, usegmt=True)
-    assert 38 <= (pause_asked({"retry-after": date}, "") or 0) <= 40
-    assert pause_asked({"retry-after": formatdate(0, usegmt=True)}, "") == 0
+    assert 38 <= (pause_asked({"retry-after": date}) or 0) <= 40
+    assert pause_asked({"retry-after": formatdate(0, usegmt=True)}) == 0
 
 
 def test_a_pause_that_is_asked_for_is_kept_and_told(monkeypatch: pytest.MonkeyPatch, waits: list[float]) -> None:
@@ -192,7 +201,33 @@ def test_a_pause_that_is_asked_for_is_kept_and_told(monkeypatch: pytest.MonkeyPa
     with serve(lambda prompt: next(bodies)) as chat:
         assert ask(monkeypatch, chat, told) == "ls"
     assert waits == [7.0, 1.0]
-    assert told == [f"{chat.url}/ asks to wait 7 s: it is asked again in 7 s"]
+    assert told == [f"{chat.url}/ answers with status 429: {{}}: it is asked again in 7 s"]
+
+
+def test_patience_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serve(lambda prompt: Body(b"busy", 503)) as chat, pytest.raises(UsageError, match=r"busy .2 requests in"):
+        ask(monkeypatch, chat, patience=1.2)
+    with serve(lambda prompt: Body(b"busy", 503)) as chat, pytest.raises(UsageError, match=r"status 503: busy$"):
+        ask(monkeypatch, chat, patience=0)
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (Body(b'{"error": {"message": "x", "code": "context_length_exceeded"}}', 400), "context"),
+        (Body(b'{"error": {"message": "the request exceeds the available context size"}}', 400), "context"),
+        (Body(b'{"error": "prompt is too long: 5 > 4"}', 400), "context"),
+        (Body(b"Request Entity Too Large", 413), "context"),
+        (Body(b'{"error": {"message": "x", "code": "content_filter"}}', 400), "refused"),
+        (Body(b'{"error": {"message": "x", "innererror": {"code": "ResponsibleAIPolicyViolation"}}}', 400), "refused"),
+    ],
+)
+def test_a_prompt_that_is_never_taken(
+    monkeypatch: pytest.MonkeyPatch, waits: list[float], body: Body, kind: str
+) -> None:
+    with serve(lambda prompt: body) as chat, pytest.raises(RefusedPromptError) as caught:
+        ask(monkeypatch, chat)
+    assert caught.value.kind == kind
 
 
 @pytest.mark.parametrize("around", ["{}\r", " {}\n", "\t{} \r\n"])
@@ -215,7 +250,7 @@ def refused(monkeypatch: pytest.MonkeyPatch, **settings: str) -> str:
     for name, value in settings.items():
         monkeypatch.setenv(name, value)
     with pytest.raises(UsageError) as caught:
-        ChatEndpoint("m", attempts=1, timeout=5).answer("s", "p")
+        ChatEndpoint("m", ChatSettings(timeout=5, patience=0)).answer("s", "p")
     line = str(caught.value)
     assert line.isprintable()
     assert SECRET not in line

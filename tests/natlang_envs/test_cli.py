@@ -437,5 +437,5 @@ def test_the_doctor_says_what_works_and_what_is_missing(tmp_path: Path) -> None:
 
 def test_progress_tells_the_rate_the_tokens_and_the_cost() -> None:
     first, now = Progress(10, 50, 3, 1_000), Progress(20, 50, 8, 2_500_000)
-    assert _pace(now, first, seconds=5.5, price=0.4) == "40% won, 2 episodes/s, 2,500,000 tokens, $1.00"
-    assert _pace(Progress(1, 2, 0, 0), Progress(1, 2, 0, 0), seconds=0.5, price=0) == "0% won, 2 episodes/s"
+    assert _pace(now, first, seconds=5.5, prices=(0.4, 0.4)) == "40% won, 2 episodes/s, 2,500,000 tokens, $1.00"
+    assert _pace(Progress(1, 2, 0, 0), Progress(1, 2, 0, 0), seconds=0.5, prices=None) == "0% won, 2 episodes/s"

@@ -6,7 +6,6 @@ import json
 import re
 import threading
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,11 +13,9 @@ import pytest
 from natlang_envs.errors import UsageError
 from natlang_envs.making import make_env
 from natlang_envs.prompt import Choice
-from reference_agent.baselines.agents import OwnEndpoint
 from reference_agent.collection import gather
 from reference_agent.run.config import Config
 from reference_agent.run.config_file import parse_config
-from reference_agent.teachers import chat as chat_teacher
 from reference_agent.teachers.base import FORBIDDEN
 from reference_agent.teachers.chat import chosen, load_prompts
 from tests.loopback import QuietHandler, serving
@@ -77,7 +74,6 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Model]]:
     with serving(Fresh) as address:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{address}/v1")
         monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-        monkeypatch.setattr(chat_teacher, "OwnEndpoint", partial(OwnEndpoint, attempts=1))
         yield Fresh
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
 
+from natlang_envs.answers import json_values, split_thought
 from natlang_envs.autoexplore.dataset.checks import (
     LONGEST_EVIDENCE,
     SHORTEST_EVIDENCE,
@@ -33,8 +34,8 @@ from natlang_envs.autoexplore.dataset.labels import (
     write_labels,
 )
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation.model_text import json_values, prompt_texts, split_thought
 from natlang_envs.files import write_whole
+from natlang_envs.prompt import prompt_texts
 from natlang_envs.repository.tree import Repository
 
 LARGEST_FILE = 60_000  # characters of a file that a model is shown; a longer one gets no question of its own

@@ -2,50 +2,43 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from natlang_envs.autoexplore.freely.env import COMMANDS
-from natlang_envs.copilot.copilot import FINAL, MAX_REPLY, instructions
-from natlang_envs.copilot.replies import read_reply
-from natlang_envs.env import MAX_COMMAND_LENGTH
+from natlang_envs.copilot.copilot import instructions
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation.agents import AgentInput, Decision
-from natlang_envs.evaluation.chat_endpoint import OwnEndpoint
-from natlang_envs.spaces import escape_surrogates
+from natlang_envs.evaluation.agents import AgentInput
+from natlang_envs.evaluation.chat_players import ChatPlayer, note
+from natlang_envs.evaluation.chat_settings import ChatSettings, read_settings
 
 
-class CopilotAgent:
+class CopilotAgent(ChatPlayer):
     """A chat model behind an OpenAI-compatible endpoint, which is shown the copilot's instructions and prompt.
 
     Args:
-        endpoint: Where the model is.
-    """
-
-    sampling = True
-
-    def __init__(self, endpoint: OwnEndpoint) -> None:
-        self._endpoint = endpoint
-
-    def __call__(self, given: AgentInput) -> Decision:
-        """Return the model's answer: the environment finds the command in it."""
-        endpoint = self._endpoint.own
-        before = sum(endpoint.tokens)
-        answer = endpoint.answer(instructions("change", COMMANDS), given.observation)
-        return Decision(_short(answer), tokens=sum(endpoint.tokens) - before)
-
-
-def _short(answer: str) -> str:
-    """Return an answer that fits into an action: a long one gives way to the command in it."""
-    if len(answer) <= MAX_COMMAND_LENGTH:
-        return answer
-    reply = read_reply(escape_surrogates(answer[:MAX_REPLY]), (), FINAL["change"])
-    return answer[-MAX_COMMAND_LENGTH:] if reply.command is None else reply.command
-
-
-def copilot_agent(model: str) -> CopilotAgent:
-    """Return the agent `copilot:MODEL`; where the model is, the environment says, as for `natlang explore`.
+        model: The model's name.
+        settings: How it is asked.
 
     Raises:
-        UsageError: No model is named.
+        UsageError: The settings have a history: the copilot's prompt tells what has been done.
     """
-    if not model:
-        raise UsageError("agent 'copilot' asks a model: write --agent copilot:MODEL")
-    return CopilotAgent(OwnEndpoint(model))
+
+    def __init__(self, model: str, settings: ChatSettings | None = None) -> None:
+        settings = settings or ChatSettings()
+        if settings.history != "full":
+            raise UsageError("agent copilot shows the copilot's prompt, which has no path: leave history out")
+        super().__init__(model, "copilot", replace(settings, history="none"))
+        self.settings.pop("history")
+
+    def _messages(self, view: AgentInput, shown: int, new: str) -> list[dict[str, str]]:
+        said = view.observation + note(view.requests, len(view.path), "copilot")
+        return [{"role": "system", "content": instructions("change", COMMANDS)}, {"role": "user", "content": said}]
+
+
+def copilot_agent(argument: str) -> CopilotAgent:
+    """Return the agent `copilot:MODEL`; for the settings behind a question mark see `read_settings`.
+
+    Raises:
+        UsageError: No model is named, or a setting is wrong.
+    """
+    return CopilotAgent(*read_settings(argument, "copilot"))

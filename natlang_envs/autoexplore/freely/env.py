@@ -12,7 +12,8 @@ from natlang_envs.autoexplore.freely.rules import Verdict, counted
 from natlang_envs.autoexplore.freely.testing import LIMITS
 from natlang_envs.autoexplore.freely.why import why
 from natlang_envs.copilot import AutoExploreCopilot, TaskCommand, Turn
-from natlang_envs.copilot.copilot import describe
+from natlang_envs.copilot.copilot import FINAL, describe
+from natlang_envs.copilot.shell import Shell
 from natlang_envs.env import NatLangEnv, Outcome
 from natlang_envs.repository.texts import EXIT, MAX_COMMANDS
 from natlang_envs.sandbox import CommandResult, SandboxState
@@ -177,6 +178,11 @@ class AutoExploreChangeFreeEnv(NatLangEnv):
         if len(commands(self._rules.before(), kept)) >= self.horizon:
             return Verdict("unsolved", _UNREPEATABLE.format(horizon=self.horizon))
         return scored(self._task, tuple(sorted(kept.items())))
+
+    @property
+    def free_commands(self) -> Shell:
+        """The copilot's grammar, with the commands of a task."""
+        return Shell(FINAL["change"], COMMANDS)
 
     def recorded_actions(self) -> list[str]:
         """Return the patch, as commands, and `exit`: programs print other things each time."""

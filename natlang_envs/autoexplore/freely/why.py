@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from natlang_envs.autoexplore.freely.patching import WORD
 from natlang_envs.copilot import Turn
 from natlang_envs.copilot.copilot import EndKind
+from natlang_envs.copilot.shell import cd_first
 from natlang_envs.sandbox.commands.context import MISSING, NO_FOLDER, OUTSIDE
 from natlang_envs.sandbox.commands.parser import ParseError, parse
 from natlang_envs.sandbox.sandbox import NATIVE
@@ -39,6 +40,8 @@ def why(turn: Turn, ending: EndKind | None, won: bool, listed: Sequence[str], te
         return Why("no command", "There is no command in this.")
     if result.stopped is not None:
         return Why("stopped", "It reached a limit of time or size, and was stopped.")
+    if (parts := cd_first(command)) is not None:
+        command = parts[0 if result.stderr.startswith("cd: ") else 1]
     first = command.split(None, 1)[0] if command.split() else ""
     if first in (tests, WORD):
         about = result.stderr.startswith((f"{WORD}: write", f"{tests}: takes"))

@@ -5,4 +5,5 @@ work_folder     the files where a program finds them, and what it did to them
 layered_folder  the same for large repositories: the changes above files that all runs share
 patch           the changed files and links as a diff and as a patch, and what was installed, which is in none
 line_diff       the lines of a diff
+edits           edits as models write them: patches, diffs, blocks of search and replace
 """

@@ -22,6 +22,7 @@ from natlang_envs.sandbox.commands.context import (
     existing,
     read_options,
 )
+from natlang_envs.sandbox.commands.editing import sed_in_place
 from natlang_envs.sandbox.commands.native import Native, each_file
 
 
@@ -98,7 +99,9 @@ _NO_SED = "only -n 'A,Bp' is here, which shows lines A to B; write files with ec
 
 
 def sed(context: CommandContext, words: Sequence[str], output: Output) -> int:
-    """Show lines A to B of a file (`-n 'A,Bp'`)."""
+    """Show lines A to B of a file (`-n 'A,Bp'`), or change lines in files (`-i`)."""
+    if any(re.match(r"-\w*i|--in-place", word) for word in words):
+        return sed_in_place(context, words)
     options = [word for word in words if word.startswith("-") and word != "-"]
     script, *operands = [word for word in words if word not in options] or [""]
     address = _ADDRESS.fullmatch(script)

@@ -23,7 +23,6 @@ from natlang_envs.autoexplore.freely.tasks import CodeTask, code_tasks, contents
 from natlang_envs.autoexplore.freely.test_files import functions, without
 from natlang_envs.conformance import CHECKS, Case, Check, NotApplicable
 from natlang_envs.evaluation import evaluate
-from natlang_envs.evaluation.chat_endpoint import OwnEndpoint
 from natlang_envs.evaluation.protocols import Episode, Protocol
 from natlang_envs.evaluation.runs import read_run
 from natlang_envs.repository.mutations import apply
@@ -251,7 +250,7 @@ def test_a_model_behind_an_endpoint_plays_through_the_copilot(tmp_path: Path, mo
         monkeypatch.setenv("OPENAI_BASE_URL", chat.url)
         monkeypatch.setenv("OPENAI_API_KEY", "x")
         protocol = Protocol("try/v1", ID, {"split": "validation"}, 40, 1, (Episode(task, 3),), "One.")
-        evaluate(CopilotAgent(OwnEndpoint("m")), protocol, out=tmp_path / "run", name="model")
+        evaluate(CopilotAgent("m"), protocol, out=tmp_path / "run", name="model")
     run, (played,) = read_run(tmp_path / "run")
     assert played.success
     assert run.tokens == 107 * len(chat.requests)

@@ -131,8 +131,9 @@ def test_a_final_answer_is_meant_as_the_mode_ends(boats: Path, mode: Mode, said:
 def test_several_commands_and_here_documents(boats: Path) -> None:
     with AutoExploreCopilot("Add a file.", boats, mode="change") as copilot:
         turn = copilot.take("```sh\ncd src && ls\npwd\n```")
-        assert turn.command == "cd src"
-        assert turn.result.stderr == "[only the first command was run; what else stood with it was not: 2]\n"
+        assert turn.command == "cd src && ls"
+        assert turn.result.stdout.split() == ["-n", "a", "b.py", "deep"]
+        assert turn.result.stderr == "[only the first command was run; what else stood with it was not: 1]\n"
         turn = copilot.take("I write it:\n```sh\ncat <<'EOF' > new.py\nx = '$'\nEOF\n```")
         assert turn.result.exit_code == 0
         assert copilot.take("grep -n x new.py | wc -l").result.stdout == "1\n"

@@ -55,7 +55,9 @@ def test_a_person_changes_files_and_sees_the_diff(sums: Path, tmp_path: Path) ->
     assert "+more" in patch.read_text()
     assert "exists: choose another name" in refused(explore_here(*change))
     untouched = explore(*human, str(tmp_path / "q"), "X", stdin="exit\n")
-    assert untouched.returncode == 0
+    assert untouched.returncode == 1
+    assert "Nothing was changed." in untouched.stdout
+    assert "Done." not in untouched.stdout
     assert "q was not written: there is nothing to export" in " ".join(untouched.stdout.split())
     assert not (tmp_path / "q").exists()
 
@@ -168,6 +170,6 @@ def test_without_bubblewrap_a_program_is_answered_in_words(sums: Path) -> None:
         env=environment(),
         timeout=60,
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 1, done.stderr  # nothing was changed
     assert "python: python and pip need bubblewrap to be isolated" in done.stdout
     assert "[exit code 126]" in done.stdout

@@ -175,7 +175,6 @@ def test_trees_are_searched_as_the_real_programs_do_and_in_order(shop: Path, lin
         ("find . -exec rm", "'-exec' is not here"),
         ("find . -name", "missing argument"),
         ("find . -name *.py", "quote it"),
-        ("sed -i s/a/b/ README.md", "only -n 'A,Bp' is here"),
         ("sed s/a/b/ README.md", "only -n 'A,Bp' is here"),
         ("sed -n 1p README.md no-end", "one file at a time"),
         ("echo 1 | python src/a.py", "standard input is empty here"),

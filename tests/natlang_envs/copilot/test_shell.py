@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from natlang_envs.copilot.replies import Reply, read_reply
+from natlang_envs.answers import Reading, read_answer
+from natlang_envs.copilot.shell import Shell
 from natlang_envs.prompt import Choice
+
+
+def read_reply(said: str, choices: Sequence[Choice] = (), final: str = "answer") -> Reading:
+    labels, commands = [each.label for each in choices], [each.command for each in choices]
+    return read_answer(said, commands, labels=labels, free=Shell(final))
+
 
 CHOICES = [Choice("A", "cd docs"), Choice("B", "cat with space.txt"), Choice("Cd", "exit")]
 
@@ -55,7 +63,7 @@ CHOICES = [Choice("A", "cd docs"), Choice("B", "cat with space.txt"), Choice("Cd
 def test_the_command_and_the_rest(said: str, command: str | None, reasoning: str) -> None:
     reply = read_reply(said)
     assert reply.command == command
-    assert reply.reasoning == reasoning
+    assert reply.rest == reasoning
 
 
 @pytest.mark.parametrize(
@@ -156,8 +164,8 @@ FORMS = {
     "ReAct with an object": ('Thought: hm\nAction: terminal\nAction Input: {"command": "ls lib"}', "ls lib", 0),
     "ReAct's brackets": ("Thought: hm\nAction: cat[b.md]", "cat b.md", 0),
     "ReAct's end": ("Thought: so\nAction: Finish[It is 7]", "answer It is 7", 0),
-    "one after the other": ("cd lib && ls -a; pwd", "cd lib", 2),
-    "one after the other, labelled": ("Action: cd lib && ls", "cd lib", 1),
+    "one after the other": ("cd lib && ls -a; pwd", "cd lib && ls -a", 1),
+    "one after the other, labelled": ("Action: cd lib && ls", "cd lib && ls", 0),
     "a pipe": ("grep -rn 'a;b' . | head -3", "grep -rn 'a;b' . | head -3", 0),
     "a comment": ("```sh\nls lib  # what is there; && more\n```", "ls lib", 0),
     "a line that goes on": ("```sh\ngrep -rn tea \\\n  lib\n```", "grep -rn tea lib", 0),
@@ -202,7 +210,7 @@ def test_a_final_answer_ends_the_work_as_its_mode_does(final: str, command: str)
 
 
 def test_more_than_one_command_in_a_block_is_said() -> None:
-    assert read_reply("```sh\ncd docs\ncat a\n\ncat b\n```") == Reply("cd docs", "", 2)
+    assert read_reply("```sh\ncd docs\ncat a\n\ncat b\n```") == Reading("cd docs", "fence", "", 2)
 
 
 @given(st.text(alphabet="ab `$'\"\n#>~:.<think/>Actionlscdcatid", max_size=200))
