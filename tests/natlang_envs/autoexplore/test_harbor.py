@@ -149,6 +149,7 @@ def test_the_solution_of_a_question_is_rewarded_and_an_empty_or_wrong_answer_is_
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 @needs_isolation
 @pytest.mark.skipif(os.geteuid() != 0, reason="a container's judge is root, and what is judged is somebody else")
 def test_the_solution_of_a_change_is_rewarded_and_no_change_a_wrong_one_and_changed_tests_are_not(

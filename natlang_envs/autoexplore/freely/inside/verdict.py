@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 Run = Callable[[Mapping[str, Any]], Any]  # asks `referee.py` over some files; None where it did not say JSON
-_FRESH = 40  # tried for each name
+_FRESH = 60  # tried for each name
 _ROUNDS = 40
 _WRONG = 0.1  # of a name's fresh questions, of those that tell right from broken and of the others
 _END = ("returned", "raised")
@@ -188,12 +189,13 @@ def _varied(value: Any, draw: random.Random) -> Any:
     if isinstance(value, bool):
         return not value
     if isinstance(value, int):
-        return value + draw.choice((-7, -2, -1, 1, 2, 7, value))
+        return value + draw.choice((-7, -2, -1, 1, 2, 7, value, -value, -2 * value))
     if isinstance(value, str):
-        digits = [place for place, each in enumerate(value) if each in "0123456789"]
-        if digits:
-            place = draw.choice(digits)
-            return f"{value[:place]}{draw.randrange(10)}{value[place + 1 :]}"
+        numbers = list(re.finditer("[0-9]+", value))
+        if numbers:
+            place = draw.choice(numbers)
+            other = draw.choice(("0", str(int(place[0][:18]) + 1), place[0][:-1] + draw.choice("0123456789")))
+            return value[: place.start()] + other + value[place.end() :]
         return draw.choice((value[:-1], value + value[-1:], value.swapcase(), value[::-1]))
     if isinstance(value, list) and len(items := cast("list[Any]", value)) > 1 and items[0] in ("list", "tuple", "dict"):
         place = draw.randrange(1, len(items))
