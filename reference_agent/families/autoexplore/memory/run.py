@@ -27,7 +27,6 @@ from reference_agent.memory.policy import GoalPolicy
 
 Report = Callable[[str, int, int, float], None]
 _FOLDS = 5
-FILES = 8
 
 
 class Stage(NamedTuple):
@@ -125,7 +124,7 @@ def _games(
             drawn = sorted(labels, key=lambda label: hash_fraction(f"recall/{label.id}"))[:most]
             scale = Scale(WordJudge(memory.rarity), lift)
             kept: list[Kept] = []
-            for game in kept_games(memory, drawn, "natural", folders, scale, FILES):
+            for game in kept_games(memory, drawn, "natural", folders, scale, Settings().files):
                 kept.append(game)
                 report(f"games of {name}", len(kept), len(drawn), sum(any(each.right) for each in kept) / len(kept))
             write_games(file, kept)
