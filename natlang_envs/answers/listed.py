@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -160,24 +160,17 @@ class ListedCommands:
 
     def named(self, text: str) -> Meant:
         """Return the commands that all of a text names, whatever stands around them."""
-        if len(text) > self._limit:
-            return Meant()
-        for _ in range(_MOST_LAYERS):
-            text = text.strip()
-            if found := self.exactly(text):
+        for layer in layers(text) if len(text) <= self._limit else ():
+            if found := self.exactly(layer):
                 return Meant(found)
-            note = _NOTE.fullmatch(text)
+            note = _NOTE.fullmatch(layer)
             if note is not None and (found := self.exactly(note[1].strip("`*_\"' "))):
                 return Meant(found | self.exactly(note[2]) | self.meant_beside(note[2]))
-            call = _CALL.fullmatch(text)
+            call = _CALL.fullmatch(layer)
             if call is not None:
                 inner = call[2].strip("'\"")
                 if found := self.exactly(inner) | self.exactly(f"{call[1].replace('_', ' ')} {inner}".strip()):
                     return Meant(found)
-            peeled = next((match for each in _PEELED if (match := each.fullmatch(text))), None)
-            if peeled is None:
-                return Meant()
-            text = _within(peeled)
         return Meant()
 
     def field(self, text: str) -> Meant:
@@ -290,6 +283,19 @@ class ListedCommands:
         if any(each.commands <= commands and each.start > last.start for each in against):
             return Meant()
         return Meant(commands)
+
+
+def layers(text: str) -> Iterator[str]:
+    """Yield a text, and what is within it when one thing after the other is taken away that stands around a command."""
+    for _ in range(_MOST_LAYERS):
+        text = text.strip()
+        yield text
+        peeled = (
+            next((match for each in _PEELED if (match := each.fullmatch(text))), None) if len(text) < 2_000 else None
+        )
+        if peeled is None:
+            return
+        text = _within(peeled)
 
 
 @lru_cache(maxsize=64)

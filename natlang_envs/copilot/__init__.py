@@ -1,8 +1,9 @@
 """The copilot: a person or a model answers a question or changes files in a sandbox, one command at a time.
 
-copilot     the loop: a prompt, an answer, the command in it, what the command did; a person or a model that answers
-shell       the grammar of the sandbox's commands in an answer
-edit_forms  edits of files in an answer
+copilot       the loop: a prompt, an answer, the command in it, what the command did; a person or a model that answers
+shell         the grammar of the sandbox's commands in an answer
+command_text  commands as they stand in text: the first of several, tidied
+edit_forms    edits of files in an answer
 """
 
 from __future__ import annotations

@@ -9,8 +9,9 @@ from typing import Any, Literal, NamedTuple, Protocol, get_args
 
 from natlang_envs.answers import Reading, read_answer
 from natlang_envs.answers.texts import blocks
+from natlang_envs.copilot.command_text import ENDS, cd_first, document_of, operands
 from natlang_envs.copilot.edit_forms import WORD as EDIT
-from natlang_envs.copilot.shell import ENDS, Shell, cd_first
+from natlang_envs.copilot.shell import Shell
 from natlang_envs.errors import UsageError, check_count, one_of
 from natlang_envs.evaluation.chat_endpoint import ChatEndpoint
 from natlang_envs.prompt import Choice, enumerate_actions, prompt_texts
@@ -19,7 +20,7 @@ from natlang_envs.repository.navigation import moves_of, pages_of
 from natlang_envs.repository.texts import NEXT, PREVIOUS, UP, clean_question, turned
 from natlang_envs.repository.tree import Repository
 from natlang_envs.sandbox.commands.context import ROOT, CommandContext, CommandError, resolve
-from natlang_envs.sandbox.commands.parser import ParseError, parse, quote
+from natlang_envs.sandbox.commands.parser import quote
 from natlang_envs.sandbox.isolation.isolation import Limits
 from natlang_envs.sandbox.sandbox import AutoExploreSandbox, CommandResult
 from natlang_envs.spaces import escape_surrogates
@@ -310,7 +311,7 @@ class AutoExploreCopilot:
         word, rest = [*line.split(None, 1), "", ""][:2]
         if word in self._commands:
             return self._commands[word].run(rest)
-        if word in EDITORS and self.mode == "change" and (edits := _document(line)) is not None:
+        if word in EDITORS and self.mode == "change" and (edits := document_of(line)) is not None:
             return self.sandbox.edit(edits)
         if word not in ENDS:
             folder = self.sandbox.cwd
@@ -335,7 +336,7 @@ class AutoExploreCopilot:
     def _name(self, typed: str) -> CommandResult:
         """End with the file that is named, if there is one; else say so."""
         context = CommandContext(self.sandbox.overlay, self.sandbox.cwd)
-        for name in _operands(typed):
+        for name in operands(typed):
             try:
                 path, kind = resolve(context, name)
             except CommandError:
@@ -391,22 +392,3 @@ def _line_of(command: str) -> str:
     if word not in ("cd", "cat", "id") or command == UP:
         return command
     return f"{word} {quote(f'./{name}' if name.startswith('-') else name)}"
-
-
-def _document(line: str) -> str | None:
-    """Return the here-document of a command."""
-    try:
-        return parse(line).given
-    except ParseError:
-        return None
-
-
-def _operands(typed: str) -> tuple[str, ...]:
-    """Return what a name may mean: without its quotes, and as typed."""
-    try:
-        words = parse(f"id {typed}").words[1:]
-    except ParseError:
-        words = ()
-    spoken = typed.split(" ")
-    # What follows the name may be a reason: the longest beginning that is a name counts.
-    return (*(words if len(words) == 1 else ()), *(" ".join(spoken[:end]) for end in range(len(spoken), 0, -1)))

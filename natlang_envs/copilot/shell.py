@@ -1,8 +1,8 @@
 """Commands of the sandbox in an answer: the copilot's grammar for `read_answer`.
 
 The more expressly a command is given, the earlier it is looked for: after a label, as a tool call or a tag, as a final
-answer, in a block, as JSON, as a line of its own, in quotes. Of several the first is taken, and the others are counted;
-a command that ends the work is never taken out of prose where there is another one.
+answer, in a block, as JSON, as a line of its own, in a box, a sentence or quotes. Of several the first is taken, and
+the others are counted; a command that ends the work is never taken out of prose where there is another one.
 """
 
 from __future__ import annotations
@@ -10,53 +10,43 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from natlang_envs.answers import Reading, json_values
 from natlang_envs.answers.calls import calls_in, commands_of, python_calls
-from natlang_envs.answers.texts import MOST_TRIED, blocks
+from natlang_envs.answers.listed import is_against
+from natlang_envs.answers.texts import MOST_TRIED, blocks, fields_of, is_example
+from natlang_envs.copilot.command_text import (
+    ASIDE,
+    ENDS,
+    MARKS,
+    PROGRAM,
+    QUOTED,
+    SHELLS,
+    WORDS,
+    bare,
+    first_command,
+    first_word,
+    is_command,
+    is_prose,
+    parses,
+    tidy,
+    unquoted,
+    within,
+)
 from natlang_envs.copilot.edit_forms import SHELL_NAMES, edit_in, edit_of, files_in, marked
-from natlang_envs.sandbox.commands.parser import ParseError, document_end, parse
-from natlang_envs.sandbox.sandbox import NATIVE, PROGRAMS
-
-ENDS = ("id", "answer", "exit")
-WORDS = frozenset({*NATIVE, *PROGRAMS, *ENDS})
-SHELLS = ("bash", "sh")
-FREE_TEXT = frozenset({"answer", "echo"})  # what stands after these words may be prose
-PROGRAM = re.compile(r"[a-z][\w.+-]*", re.ASCII)
-# A shell's prompt, an arrow, a point or a number of a list.
-MARKS = "(?:(?:[\\w.@:~/-]{0,80}\\$|>|[-*+%\u2022\u2192\u279c\u276f\u27a4\u00bb]|\\d{1,3}[.)])[ \\t]++)"
-QUOTED = re.compile(r"(?<!`)(`{1,3}+)([^`\n]++)\1(?!`)")
-
-_MARK = re.compile(MARKS)
-_LANGUAGE = re.compile(r"(?:bash|sh|shell|console|zsh|text)[ \t]+", re.IGNORECASE)
-_BOLD = re.compile(r"(\*\*|__)([^*\n]++)\1")
-_WORD = re.compile(r"\s*+(\S++)")
-_ODD_SPACES = re.compile("[\u00a0\u2000-\u200a\u202f\u3000]+")
-_SKIPPED = re.compile(r"(?:[^\S\n]*+(?:#[^\n]*+)?\n)*+")  # blank lines and comments
-_FILLED_LINE = re.compile(r"\S[^\n]*+")
-_QUOTES = r"""\\[^\n]?+|'[^']*+'|"(?:[^"\\]++|\\[^\n]?+)*+\""""
-# One command: to the first line break outside quotes, and to the first `&&`, `||` or `;`.
-_ONE_LINE = re.compile(rf"""(?:[^'"\\\n]++|{_QUOTES})*+""")
-_ONE_COMMAND = re.compile(rf"""(?:[^'"\\\n;&|#]++|{_QUOTES}|&(?!&)|\|(?!\|)|(?<![ \t])#)*+""")
-_SEPARATOR = re.compile(r"[ \t]*(?:&&|\|\||;|#.*)[ \t]*", re.DOTALL)  # a comment ends the line
-_FULL_STOP = re.compile(r"\w\.\Z")
-_MOST_JOINED = 50  # lines that go on
-_TAKES_NAMES = frozenset({"cat", "cd", "exit", "head", "id", "ls", "tail", "wc"})
-_REASON = re.compile(r"(?:,? (?:because|since|which|as (?:it|this|that))\b| [\u2013\u2014#]).*", re.DOTALL)
-
-
-class Command(NamedTuple):
-    """A command, and how many further ones follow it."""
-
-    line: str
-    left_over: int = 0
-
+from natlang_envs.sandbox.commands.parser import document_end
 
 _ACTION = re.compile(
-    r"^[ \t>*_#]*+(?:(?:Next|My)[ \t]+)?(?:Action|Command|Cmd|Run|Execute|Bash|Shell)(?:[ \t]*\d+)?"
-    r"[ \t*_]*[:\uff1a][ \t*_]*",
+    r"^[ \t>*_#-]*+(?:(?:Next|My|The|Best|Chosen|Selected)[ \t]+)*(?:Action|Command|Cmd|Run|Execute|Bash"
+    r"|Shell|Choice|Decision|Move)"
+    r"(?:[ \t]*\d+)?[ \t*_]*(?:[:\uff1a=]|[ \t]-(?=[ \t]))[ \t*_]*",
     re.MULTILINE | re.IGNORECASE,
+)
+_BOX = re.compile(r"\\boxed\s*\{([^{}\n]+)\}")
+_SENTENCE = re.compile(
+    r"\b(?:I(?: will|'ll| shall| am going to|'m going to)|let(?:'s| me)) (?:now |first |next )?[`\"]?"
+    rf"((?:{'|'.join(sorted(WORDS - set(ENDS)))})(?: [^\n`\"]*?)?)[`\"]?[.!]?(?=\s|\Z)(?=\s*(?:\Z|\n|[A-Z]))"
 )
 _INPUT = re.compile(r"\A([\w.]+)[ \t*_]*\n[ \t*_]*Action Input[ \t*_]*:[ \t*_]*(.*)\Z", re.DOTALL | re.IGNORECASE)
 _NEXT_FIELD = re.compile(
@@ -74,150 +64,9 @@ _NOT_NOW = re.compile(
     r"n['\u2019]t\b|\b(?:not|never|yet|before|until|unless|without|instead|later|avoid|if|when|once|can|could|may|might)\b",
     re.IGNORECASE,
 )
-_SMALL = frozenset(re.findall(r"\w+", "the to of it is that this in and for we at would was as"))  # words of sentences
 _SENTENCE_ENDS = re.compile(r"[.!?:;]\s|\n")
 _DONE = frozenset(("finish", "submit", "done"))  # words that say that a change is done
 _MOST_DOCUMENTS = 20  # lines of one answer that may begin a here-document
-
-
-def bare(line: str) -> str:
-    """Return a line without a prompt, a number, or quotation marks around it."""
-    line = line.strip()
-    mark = _MARK.match(line)
-    line = line[mark.end() :].strip() if mark else line
-    bold = _BOLD.fullmatch(line)
-    line = bold[2].strip() if bold else line
-    quoted = QUOTED.fullmatch(line)
-    return unquoted(quoted) if quoted else line
-
-
-def unquoted(quoted: re.Match[str]) -> str:
-    """Return what stands between backquotes; between three of them, without the name of a shell."""
-    inner = quoted[2].strip()
-    language = _LANGUAGE.match(inner) if len(quoted[1]) == 3 else None
-    return inner[language.end() :] if language else inner
-
-
-def first_word(line: str) -> str:
-    """Return the first word of a line."""
-    word = _WORD.match(line)
-    return word[1] if word else ""
-
-
-def parses(line: str) -> bool:
-    """Return whether the sandbox would understand a line."""
-    try:
-        parse(line)
-    except ParseError:
-        return False
-    return True
-
-
-def tidy(command: str) -> str:
-    """Return a command without typographic spaces and quotes, a full stop, and a reason after the file of `id`."""
-    spaced = _ODD_SPACES.search(command, 0, 20)
-    if spaced is not None and command[: spaced.start()] in WORDS:
-        command = f"{command[: spaced.start()]} {command[spaced.end() :]}"
-    word = first_word(command)
-    if word == "answer":
-        return command
-    if word.rstrip(".!") in WORDS:
-        command = command.replace(word, word.rstrip(".!"), 1)
-    for opening, closing, plain in (("\u201c", "\u201d", '"'), ("\u2018", "\u2019", "'")):
-        if opening in command and closing in command and plain not in command:
-            command = command.replace(opening, plain).replace(closing, plain)
-    if word == "id":
-        command = _REASON.sub("", command, count=1)
-    if word in _TAKES_NAMES and _FULL_STOP.search(command[-2:]):
-        command = command[:-1]
-    return command
-
-
-def is_command(said: str) -> bool:
-    """Return whether all of an answer is one command."""
-    line = bare(said)
-    word = first_word(_ODD_SPACES.sub(" ", line[:40]))
-    if word == "answer":
-        return True
-    if word in WORDS:
-        return "\n" not in line or parses(line)
-    # One line in small letters may be a command that does not exist: the sandbox says so.
-    return "\n" not in line and PROGRAM.fullmatch(word) is not None and len(line.split()) <= 6
-
-
-def first_command(text: str) -> Command:
-    """Return the first command of some lines; an open quote or a here-document takes in the lines after it."""
-    text = text.strip("\n")
-    skipped = _SKIPPED.match(text)
-    text = text[skipped.end() :] if skipped else text
-    line, break_, rest = text.partition("\n")
-    first = bare(line)
-    text = f"{first}{break_}{rest}"
-    if first_word(first) == "answer":
-        return Command(text.strip())
-    end = document_end(text)
-    if end:
-        return Command(text[:end], _lines(text, end))
-    text = _joined(text)
-    whole = _ONE_LINE.match(text)
-    end = whole.end() if whole else len(first)
-    if text[end : end + 1] not in ("", "\n"):  # a quote that nothing closes
-        return Command(tidy(first), _lines(text, len(first)))
-    left_over = _lines(text, end)
-    line = _inner(text[:end])
-    if first_word(line) in WORDS:
-        line, further = _first_of(line)
-        left_over += further
-    return Command(tidy(line), left_over)
-
-
-def _joined(text: str) -> str:
-    """Return lines of which the first goes on after a backslash at its end."""
-    parts: list[str] = []
-    while (at := text.find("\n")) > 0 and text[at - 1] == "\\" and len(parts) < _MOST_JOINED:
-        parts.append(text[: at - 1])
-        text = text[at + 1 :].lstrip(" \t")
-    return "".join(parts) + text
-
-
-def _inner(line: str) -> str:
-    """Return the command that a shell is told to run: `bash -c 'ls'`."""
-    if first_word(line) not in SHELLS or not parses(line):
-        return line
-    words = parse(line).words
-    return words[2].strip() if len(words) == 3 and words[1] in ("-c", "-lc") and words[2].strip() else line
-
-
-def _first_of(line: str) -> tuple[str, int]:
-    """Return the first of several commands on a line, and how many follow it."""
-    commands: list[str] = []
-    at = 0
-    while at < len(line):
-        command = _ONE_COMMAND.match(line, at)
-        separator = _SEPARATOR.match(line, command.end() if command else at)
-        if command is None or separator is None:
-            commands.append(line[at:])
-            break
-        commands.append(command[0])
-        at = separator.end()
-    filled = [each.strip() for each in commands if each.strip()] or [line]
-    after_cd = cd_first(line)
-    if after_cd is not None and len(filled) > 1:
-        return f"{filled[0]} && {filled[1]}", len(filled) - 2
-    return filled[0], len(filled) - 1
-
-
-def cd_first(line: str) -> tuple[str, str] | None:
-    """Return the two commands of `cd FOLDER && COMMAND`."""
-    command = _ONE_COMMAND.match(line) if first_word(line) == "cd" else None
-    separator = _SEPARATOR.match(line, command.end()) if command else None
-    if command is None or separator is None or separator[0].strip() != "&&" or not line[separator.end() :]:
-        return None
-    return command[0].strip(), line[separator.end() :]
-
-
-def _lines(text: str, start: int) -> int:
-    return sum(1 for _ in _FILLED_LINE.finditer(text, start))
 
 
 class Shell:
@@ -239,6 +88,8 @@ class Shell:
         if "\n" not in line and first_word(line) in self._more:
             return Reading(line, "bare")
         said = _COLON.sub(r"\1 ", said)
+        if said[-1:] in "!\"')]*" and said[:1] not in "`" and (inner := within(said)) and inner != said:
+            return Reading(inner, "bare")
         if not is_command(said) or (self._edits and marked(said)):
             return None
         word, parts = first_word(line), line.split()
@@ -252,7 +103,18 @@ class Shell:
         label = _ACTION.search(said)
         if self._edits and (edit := edit_in(said[label.end() :] if label else said)) is not None:
             return Reading(edit, "edit")
-        readers = [self._label, self._call, self._answer, self._fence, self._json, self._line, self._quotation]
+        said = said if self._edits and files_in(said) else stated(said)
+        readers = [
+            self._label,
+            self._call,
+            self._answer,
+            self._fence,
+            self._json,
+            self._line,
+            self._box,
+            self._sentence,
+            self._quotation,
+        ]
         if self._edits:
             readers.insert(3, self._files)
         for reader in readers:
@@ -283,6 +145,13 @@ class Shell:
     def _meant(self, command: str) -> str:
         """Return what ends the work, for an answer that a tool or a tag gives."""
         word, _, text = command.partition(" ")
+        if (
+            word == "answer"
+            and self._final != "answer"
+            and first_word(text) in WORDS - {*ENDS}
+            and within(text) == text
+        ):
+            return text
         if word != "answer":
             return self._end(word) if word in _DONE else command
         return self._final if self._final == "exit" else f"{self._final} {text}".strip()
@@ -319,6 +188,12 @@ class Shell:
             word = "answer" if brackets[1].lower() in _DONE else brackets[1].lower()
             field = self._meant(f"{word} {brackets[2]}") if word in WORDS else brackets[2]
         command, left_over = first_command(field)
+        if (
+            not fenced
+            and "<<" not in field
+            and (first_word(command) not in WORDS or ASIDE.search(command) or command[-1] in "!*")
+        ):
+            command = within(field.partition("\n")[0]) or command
         word = first_word(command)
         if word not in WORDS and not PROGRAM.fullmatch(word) and word not in self._more:
             return None
@@ -350,6 +225,8 @@ class Shell:
         text = said[found.end() :].strip() if found else ""
         if found is None or not text:
             return None
+        if self._final != "answer" and first_word(text) in WORDS - {*ENDS} and (own := within(text.partition("\n")[0])):
+            return Reading(own, "final", said[: found.start()])
         if self._final == "id":
             text = bare(text.partition("\n")[0]).removeprefix("id ")
         command = "exit" if self._final == "exit" else tidy(f"{self._final} {text.removeprefix('answer ')}")
@@ -404,12 +281,28 @@ class Shell:
             line = said[begin:end] if length else bare(said[found.start() : end])
             command, left_over = first_command(line)
             word = first_word(command)
-            if word not in WORDS or not (length or "<<" in command or parses(command)) or _is_prose(line):
+            if word not in WORDS or not (length or "<<" in command or parses(command)) or is_prose(line):
                 continue
             further += first is not None
             if first is None or (first_word(first.command or "") in ENDS and word not in ENDS):
                 first = Reading(command, "line", said[: found.start()] + said[end + 1 :], left_over)
         return None if first is None else first._replace(left_over=first.left_over + further)
+
+    def _box(self, said: str) -> Reading | None:
+        """Return the command in a box."""
+        found = {command for each in _BOX.finditer(said) if (command := within(each[1]))}
+        return Reading(found.pop(), "boxed", said) if len(found) == 1 else None
+
+    def _sentence(self, said: str) -> Reading | None:
+        """Return the command that a sentence says is done, with a name, an option or a quotation."""
+        found = [each for each in _SENTENCE.finditer(said) if parses(each[1]) and not is_prose(each[1])]
+        if len(found) != 1 or not re.search(r"\A(?:ls|pwd)\Z| \S*[./\\'\"\d-]", found[0][1]):
+            return None
+        line = said[: found[0].start()].rpartition("\n")[2][-200:]
+        unsaid = line.strip("*_#> ").lower().startswith(("thought", "observation")) or is_against(
+            _SENTENCE_ENDS.split(line)[-1]
+        )
+        return None if unsaid else Reading(tidy(found[0][1]), "sentence", said)
 
     def _quotation(self, said: str) -> Reading | None:
         """Return the first words in backquotes that are a command; one that ends the work only if that is meant."""
@@ -426,15 +319,17 @@ class Shell:
         return None if end is None else Reading(end, "quotation", said)
 
 
-def _is_prose(line: str) -> bool:
-    """Return whether a line that begins with a command's name is more likely a sentence."""
-    word, *words = line.split()
-    if word == "exit":
-        return bool(words)
-    if word == "id":
-        return len(words) > 1 and not set("./'\"\\_-") & set("".join(words[:-1]) + words[-1][:-1])
-    plain = [each.rstrip(".,:!?") for each in words]
-    return word not in FREE_TEXT and len(words) > 1 and all(map(str.isalpha, plain)) and bool(_SMALL & set(plain))
+def stated(said: str) -> str:
+    """Return a text without lists and examples that are introduced, and what is observed; not where it holds a file."""
+    if said.count("\n") > MOST_TRIED or any(each in said for each in ("<<", "```", "~~~", "'", '"')):
+        return said
+    kept: list[str] = []
+    introduction = ""
+    for field in fields_of(said):
+        introduction = field.raw if field.raw.rstrip("*_ ")[-1:] == ":" else introduction
+        if field.kind != "shown" and not (field.kind == "other" and not field.labelled and is_example(introduction)):
+            kept.append(field.raw)
+    return "\n".join(kept)
 
 
 def _is_put_off(said: str, start: int, end: int) -> bool:

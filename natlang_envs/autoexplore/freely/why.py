@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from natlang_envs.autoexplore.freely.patching import WORD
 from natlang_envs.copilot import Turn
+from natlang_envs.copilot.command_text import cd_first
 from natlang_envs.copilot.copilot import EndKind
-from natlang_envs.copilot.shell import cd_first
 from natlang_envs.sandbox.commands.context import MISSING, NO_FOLDER, OUTSIDE
 from natlang_envs.sandbox.commands.parser import ParseError, parse
 from natlang_envs.sandbox.sandbox import NATIVE

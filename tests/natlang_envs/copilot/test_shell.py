@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from natlang_envs.answers import Reading, read_answer
+from natlang_envs.conformance.answer_forms import FORMS as KIT
+from natlang_envs.conformance.answer_forms import NO_COMMAND, messages, rendered
 from natlang_envs.copilot.shell import Shell
 from natlang_envs.prompt import Choice
 
@@ -207,6 +209,24 @@ def test_every_form_is_read_as_meant(said: str, command: str | None, left_over: 
 def test_a_final_answer_ends_the_work_as_its_mode_does(final: str, command: str) -> None:
     for said in ("I know.\nFinal Answer: lib/a.py", "<answer>lib/a.py</answer>", '{"answer": "lib/a.py"}'):
         assert read_reply(said, final=final).command == command
+
+
+# In these several commands are a script, of which the first is run, and what is no command of the sandbox is answered.
+SCRIPTS = {"two lines", "two bare ones", "two below a label", "two tags", "two objects", "taken back"}
+ANSWERED = {"a label and a negation", "a label that is not listed"}
+
+
+@pytest.mark.parametrize("final", ["id", "answer", "exit"])
+def test_free_commands_are_read_in_the_forms_of_the_kit(final: str) -> None:
+    command, other = "cat README.md", "ls src"
+    for name in KIT.keys() - {"underscores", "capitals", "sentence with a choice", "final answer", "answer tag"}:
+        assert read_reply(rendered(KIT[name], command, other), final=final).command == command, name
+    for name, message in messages(command).items():
+        assert read_answer(message, free=Shell(final)).command == command, name
+    for name in NO_COMMAND.keys() - SCRIPTS - ANSWERED - {"a tag of an example"}:
+        assert read_reply(rendered(NO_COMMAND[name], command, other), final=final).command is None, name
+    for name in ANSWERED:
+        assert read_reply(rendered(NO_COMMAND[name], command, other), final=final).command != command, name
 
 
 def test_more_than_one_command_in_a_block_is_said() -> None:
