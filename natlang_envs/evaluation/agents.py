@@ -108,7 +108,7 @@ def decide(agent: Agent, inputs: Sequence[AgentInput]) -> list[Decision]:
 
 def settings_of(agent: Agent) -> dict[str, str] | None:
     """Return how an agent asks its model, in words; None for one that asks none."""
-    return getattr(agent, "settings", None)
+    return getattr(agent, "model_settings", None)
 
 
 def check_agent(agent: object) -> None:

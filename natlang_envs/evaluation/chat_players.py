@@ -55,7 +55,7 @@ class ChatPlayer:
             model, self._settings, agent=form, allow_more="timeout=SECONDS, or NATLANG_TIMEOUT"
         )
         self._pool = ThreadPoolExecutor(_AT_ONCE)
-        self.settings = {"form": form, "model": model, **self._settings.told()}
+        self.model_settings = {"form": form, "model": model, **self._settings.told()}
 
     def act(self, views: Sequence[AgentInput]) -> list[Decision]:
         """Return a decision for each view; several requests are made at once."""

@@ -142,8 +142,8 @@ def test_settings_are_sent_recorded_and_refused(
     with pytest.raises(UsageError, match="write --agent chat:MODEL"):
         load_chat("")
     monkeypatch.setenv("NATLANG_MAX_TOKENS", "80")
-    assert load_react("m").settings["max_tokens"] == "80"
-    assert "max_tokens" not in load_react("m?max_completion_tokens=9").settings
+    assert load_react("m").model_settings["max_tokens"] == "80"
+    assert "max_tokens" not in load_react("m?max_completion_tokens=9").model_settings
     monkeypatch.setenv("NATLANG_MAX_TOKENS", "-1")
     with pytest.raises(UsageError, match="NATLANG_MAX_TOKENS: max_tokens must be"):
         load_react("m")

@@ -371,3 +371,11 @@ def test_a_protocol_of_ones_own_can_be_played() -> None:
     _, (trajectory,) = evaluate(OracleAgent(), mine)
     assert trajectory.truncated
     assert len(trajectory.actions) == 2
+
+
+def test_an_agents_own_settings_are_none_of_a_models(tmp_path: Path) -> None:
+    class Tuned(RandomAgent):
+        settings = (8, 0.5)
+
+    run, _ = evaluate(Tuned(), "dangerous-taxi-pickup/v1", out=tmp_path, episodes=1)
+    assert run.settings is None

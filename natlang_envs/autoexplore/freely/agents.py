@@ -28,7 +28,7 @@ class CopilotAgent(ChatPlayer):
         if settings.history != "full":
             raise UsageError("agent copilot shows the copilot's prompt, which has no path: leave history out")
         super().__init__(model, "copilot", replace(settings, history="none"))
-        self.settings.pop("history")
+        self.model_settings.pop("history")
 
     def _messages(self, view: AgentInput, shown: int, new: str) -> list[dict[str, str]]:
         said = view.observation + note(view.requests, len(view.path), "copilot")
