@@ -79,7 +79,14 @@ def read_regular(path: str | Path, largest: int, flags: int = FILE_FLAGS, dir_fd
 
 def read_part(opened: int, start: int, length: int) -> bytes:
     """Return bytes of an open file from `start`, fewer where it ends."""
-    content = os.pread(opened, length, start)
-    while len(content) < length and (more := os.pread(opened, length - len(content), start + len(content))):
+    content = _read_at(opened, length, start)
+    while len(content) < length and (more := _read_at(opened, length - len(content), start + len(content))):
         content += more
     return content
+
+
+def _read_at(opened: int, length: int, start: int) -> bytes:
+    if hasattr(os, "pread"):
+        return os.pread(opened, length, start)
+    os.lseek(opened, start, os.SEEK_SET)  # Windows, where no descriptor is shared by threads here
+    return os.read(opened, length)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import Field, field, fields, is_dataclass
+from dataclasses import MISSING, Field, field, fields, is_dataclass
 from math import inf, isfinite
 from numbers import Integral, Real
 from typing import Any
@@ -72,6 +72,7 @@ def check_bounds(settings: Any, table: str) -> None:
 
 def _kind_of(given: Field[Any]) -> tuple[Callable[[Any], bool], str] | None:
     """Return what values of a field's type are, and in words; None for any other type."""
-    if is_dataclass(kind := type(given.default)):
+    kind = type(given.default) if given.default_factory is MISSING else given.default_factory
+    if isinstance(kind, type) and is_dataclass(kind):
         return lambda value: isinstance(value, kind), f"a {kind.__name__}"
     return _KINDS.get(given.type)

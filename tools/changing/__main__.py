@@ -110,7 +110,7 @@ def table_command() -> None:
     """Say how many tasks are shipped, of which operators, and how many are mended by one edit only."""
     for each in change_repositories().values():
         if each.listed.exists():
-            _, *rows = read_journal(each.listed)
+            rows = [row for row in read_journal(each.listed) if "issue" in row]
             operators = Counter(row["operator"] for row in rows)
             once = sum(unpack(row["table"]).count(0) == 1 for row in rows)
             most, times = operators.most_common(1)[0]

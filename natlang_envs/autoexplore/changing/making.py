@@ -9,6 +9,7 @@ checked, each table, and each finished task. Making goes on behind its last whol
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import sys
@@ -117,6 +118,7 @@ def make(
         raise UsageError(f"{journal} is of another repository, count or version: choose another file")
     if rows and rows[0].get("asked", asked) != asked:
         raise UsageError(f"{journal} is of other tests, arguments, seconds or interpreters: choose another file")
+    _cut(journal)
     if not rows:
         tests, left_out = usable(subject, seconds, (sys.executable, *pythons))
         rows = [
@@ -359,18 +361,24 @@ def _unpacked_scan(row: Row) -> Scan:
 
 
 def read_journal(journal: Path) -> list[Row]:
-    """Return the whole lines of a journal, and cut off what a killed making left behind them."""
+    """Return the whole lines of a journal or of a file of finished tasks, compressed or not; nothing is written."""
     if not journal.exists():
         return []
     content = journal.read_bytes()
-    whole = content[: content.rfind(b"\n") + 1]
-    if whole != content:
-        with journal.open("r+b") as file:
-            file.truncate(len(whole))
+    if journal.suffix == ".gz":
+        content = gzip.decompress(content)
     try:
-        return [json.loads(line) for line in whole.splitlines()]
+        return [json.loads(line) for line in content[: content.rfind(b"\n") + 1].splitlines()]
     except ValueError:
         raise UsageError(f"{journal} is no journal of tasks: choose another file") from None
+
+
+def _cut(journal: Path) -> None:
+    """Cut off what a killed making left behind the last whole line."""
+    if journal.exists():
+        content = journal.read_bytes()
+        with journal.open("r+b") as file:
+            file.truncate(content.rfind(b"\n") + 1)
 
 
 def _write(journal: Path, row: Row) -> Row:

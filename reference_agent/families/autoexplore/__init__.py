@@ -1,5 +1,6 @@
 """AutoExplore: teachers that know where the file is, and their sentences.
 
+memory          lessons for the player that recalls, and its training
 mender          lessons for the player that mends code
 search_teacher  searches for words
 searcher        lessons for the player that searches, and its training

@@ -17,7 +17,7 @@ import natlang_envs
 from natlang_envs import UsageError
 from natlang_envs.autoexplore.changing.checking import NOTHING, Difference, Source, in_forks, recheck
 from natlang_envs.autoexplore.changing.listing import write_book
-from natlang_envs.autoexplore.changing.making import make, pack, sharpness, unpack
+from natlang_envs.autoexplore.changing.making import make, pack, read_journal, sharpness, unpack
 from natlang_envs.autoexplore.changing.places import Places
 from natlang_envs.autoexplore.changing.repositories import change_repositories, change_repository, pinned_for_changes
 from natlang_envs.autoexplore.changing.running import Runner, Subject, all_pass, failing, open_subject
@@ -365,3 +365,15 @@ def test_a_service_is_of_the_size_and_its_tests_pass_in_any_order(folder: Path) 
     every = [path.read_text(encoding="utf-8") for path in folder.rglob("*.py")]
     assert not [word for word in banned for text in every if word in text]
     assert (folder / "README.md").read_text(encoding="utf-8").startswith(f"# {folder.name}\n")
+
+
+def test_reading_tasks_writes_nothing(journal: Path, tmp_path: Path) -> None:
+    cut = tmp_path / "cut.jsonl"
+    cut.write_bytes(journal.read_bytes()[:-9])  # a line that a killed making, or a user's editor, left unfinished
+    before = cut.read_bytes()
+    assert read_journal(cut) == rows_of(journal)[:-1]
+    assert cut.read_bytes() == before
+    packed = change_repository("roast-plan").listed
+    before = packed.read_bytes()
+    assert read_journal(packed)[0]["repository"] == "roast-plan"
+    assert packed.read_bytes() == before

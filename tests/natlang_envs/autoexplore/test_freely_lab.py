@@ -133,10 +133,10 @@ def test_tables_are_as_the_sandbox_runs_them_and_a_wrong_cell_is_found(tmp_path:
     with AutoExploreSandbox(tmp_path / "shop", limits=LIMITS) as sandbox:
         run = in_sandbox(sandbox, ("-o", "pythonpath={root}"))
         assert list(recheck(source, 2, random.Random(1), run)) == [None, None]
-        *lines, last = journal.read_text().splitlines()
-        row = json.loads(last)
+        head, task, *scans = journal.read_text().splitlines()
+        row = json.loads(task)
         row["table"]["outcomes"] = [f"{int(each, 16) ^ 1:x}" for each in row["table"]["outcomes"]]
-        journal.write_text("\n".join([*lines, json.dumps(row)]) + "\n")
+        journal.write_text("\n".join([head, json.dumps(row), *scans]) + "\n")
         (found,) = recheck(source, 1, random.Random(1), run)
     assert found is not None
     assert {*found.here, *found.table} == {"tests/test_prices.py::test_two"}
