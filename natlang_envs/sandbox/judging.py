@@ -12,6 +12,15 @@ from natlang_envs.sandbox.isolation.temporary_folders import OwnFolder
 
 MODULES = "/opt/modules"  # the judge's own, first on the path
 _HOOKS = {"__pycache__", "conftest", "sitecustomize", "usercustomize"}  # which Python or pytest reads unasked
+_SETTINGS = {
+    "pytest.ini",
+    ".pytest.ini",
+    "pytest.toml",
+    ".pytest.toml",
+    "tox.ini",
+    "setup.cfg",
+    "pyproject.toml",
+}  # fmt: skip - of pytest, which say what it runs
 _WITH_VALUE = ("-W", "-X")
 # The second process writes to a pipe how the judge's program ended. One that is ended from inside has not.
 _CHILD = """
@@ -37,13 +46,14 @@ try:
         runpy.run_path(sys.argv[0], run_name="__main__")
 except SystemExit as end:
     place = end.__traceback__
-    while place.tb_next:
-        place = place.tb_next
-    file = os.path.abspath(place.tb_frame.f_code.co_filename)
-    own = (os.path.abspath(sys.argv[0]), os.path.join(modules, os.path.relpath(file, start)))
     code = end.code
-    if file.startswith(start + "/") and file != own[0] and not os.path.exists(own[1]) and not code:
-        code = f"The judge's program was ended from inside {file}."
+    while place and not code:  # whoever raised it, a library for a change, too
+        file = os.path.abspath(place.tb_frame.f_code.co_filename)
+        own = (os.path.abspath(sys.argv[0]), os.path.join(modules, os.path.relpath(file, start)))
+        named = not place.tb_frame.f_code.co_filename.startswith("<")
+        if named and file.startswith(start + "/") and file != own[0] and not os.path.exists(own[1]):
+            code = f"The judge's program was ended from inside {file}."
+        place = place.tb_next
     if code is None or isinstance(code, int):
         code = code or 0
     else:
@@ -60,16 +70,17 @@ reading, writing = os.pipe()
 options = sys.argv[3:3 + int(sys.argv[2])]
 command = [sys.executable, "-I", "-B", *options, "-c", sys.argv[1], str(writing), *sys.argv[3 + len(options):]]
 process = subprocess.Popen(command, pass_fds=[writing])
-process.wait()
+code = process.wait()
 os.set_blocking(reading, False)
 os.close(writing)
 try:
     said = os.read(reading, 2)
 except BlockingIOError:
     said = b""
-if len(said) != 1:
+if len(said) != 1 or code:  # one that was ended has not said it itself
     print("The judge's program was ended before its end.", file=sys.stderr)
-sys.exit(said[0] if len(said) == 1 else process.returncode & 255 or 1)
+    sys.exit(code & 255 or 1)
+sys.exit(said[0])
 """
 
 
@@ -94,7 +105,7 @@ def shadowing(files: Iterable[str], known: Collection[str]) -> Callable[[str], b
     def shadows(path: str) -> bool:
         *above, last = path.split("/")
         name = last.partition(".")[0] if last.endswith((".py", ".pyc", ".so")) else last
-        if _HOOKS & {*above, name} or last.endswith(".pth"):
+        if _HOOKS & {*above, name} or last in _SETTINGS or last.endswith(".pth"):
             return True
         steps = {"/".join([*above, name][:end]) for end in range(1, len(above) + 2)}
         imported = "/".join(above) if name == "__init__" else "/".join([*above, name])

@@ -305,8 +305,8 @@ class AutoExploreSandbox:
         starts, over a fresh copy: the original with the changes that `changed_files` names, without what was installed,
         `__pycache__`, `.pth`, `conftest.py` and the like, and what would be imported in the place of the judge's files.
         Nothing that it does is kept. Exit code 0 means that the program reached its end. Code under test that it
-        imports can still change what the program holds: start that as a process of its own, with arguments alone, and
-        compare what it answers.
+        imports or starts can still change what the program holds, and read its files: let the program print what the
+        code answers, and compare that with what is expected in your own process.
 
         Args:
             command_line: `python`, its options, a script and arguments; it starts at the root.

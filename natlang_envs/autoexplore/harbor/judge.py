@@ -70,13 +70,10 @@ def asking(folder: Path, scripts: Path, user: int | None = None) -> Run:
 
 
 def _end(user: int | None) -> None:
-    """End what a judged user has left running."""
-    for each in Path("/proc").glob("[0-9]*") if user is not None else ():
-        try:
-            if each.stat().st_uid == user:
-                os.kill(int(each.name), 9)
-        except OSError:
-            continue
+    """End what a judged user has left running, all at once: what forks meanwhile would escape a list."""
+    if user is not None:
+        end = [sys.executable, "-I", "-S", "-c", "import os; os.kill(-1, 9)"]
+        subprocess.run(end, user=user, group=user, extra_groups=[], stderr=subprocess.DEVNULL, check=False)
 
 
 def _laid_out(asked: Mapping[str, Any], folder: Path) -> tuple[Path, Path]:

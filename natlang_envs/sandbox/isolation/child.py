@@ -11,7 +11,9 @@ from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 
+import natlang_envs
 from natlang_envs.errors import UsageError, one_of
+from natlang_envs.files import cache_folder
 from natlang_envs.sandbox.isolation.watch import Completed
 
 PACKAGES = ".packages"
@@ -54,7 +56,9 @@ def interpreter_mounts() -> tuple[str, ...]:
     arguments += [*folders("/opt/bin"), "--symlink", str(inside), PYTHON]
     for more in ("3", f"3.{sys.version_info.minor}"):
         arguments += ["--symlink", "python", PYTHON + more]
-    # What the machine has installed is not the program's.
+    # What the machine has installed is not the program's, and neither are this suite and its data: they hold answers.
+    own = (each.resolve() for each in (Path(natlang_envs.__file__).parent, cache_folder()) if each.is_dir())
+    packages += [each for each in own if each.is_relative_to("/usr") and not set(packages) & {*each.parents}]
     for each in sorted(packages):
         arguments += ["--perms", "0755", "--size", "4096", "--tmpfs", str(each), "--remount-ro", str(each)]
     if tools := list(_tools()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from natlang_envs.autoexplore.changing.repositories import ChangeRepository
 from natlang_envs.autoexplore.changing.running import open_subject
 from natlang_envs.autoexplore.freely import scoring, tasks, testing
 from natlang_envs.autoexplore.freely.data_tasks import DataRules, data_tasks, other_tables
+from natlang_envs.autoexplore.freely.inside import verdict
 from natlang_envs.autoexplore.freely.inside.calls import Calls, Unfit
 from natlang_envs.autoexplore.freely.rules import Verdict, counted
 from natlang_envs.autoexplore.freely.scoring import CodeRules, calls_of
@@ -146,6 +148,43 @@ def test_a_cheat_is_no_win(task: CodeTask, name: str) -> None:
     seen = calls_of(task).answers
     found = score(task, {"shop/prices.py": cheated(broken(), cheats()[name], seen, "total")})
     assert found.kind == "unsolved", found
+
+
+@pytest.mark.parametrize("name", ["gift-cards/2fe02e485fed1786", "invoice-match/61df4e3611f538ad"])
+def test_a_table_of_answers_is_no_win_where_few_arguments_tell_right_from_wrong(name: str) -> None:
+    task = next(code_tasks(split)[name] for split in ("train", "validation", "test") if name in code_tasks(split))
+    rules = CodeRules(task)
+    path = task.pieces[0][0]
+    table = """
+import __main__
+SEEN = @SEEN@
+own = __main__.Calls.answer
+__main__.Calls.answer = lambda calls, question: SEEN.get(question) or own(calls, question)
+"""
+    assert rules.score({path: cheated(rules.before()[path], table, calls_of(task).answers)}).kind == "unsolved"
+    assert rules.score(rules.solution()).kind == "solved"
+
+
+def test_a_forged_error_has_no_words() -> None:
+    assert verdict.__dict__["_wordless"]('["raised", {"a": 1}, null, "", ""]') is None
+
+
+def test_sources_that_let_the_judge_wait_in_each_round_lose_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verdict, "_SECONDS", 0.1)
+    asked = [f'["shop:total", "function", ["list", {number}], ["dict"]]' for number in range(100)]
+    rounds: list[int] = []
+
+    def right(_: Mapping[str, object]) -> object:
+        return {"parts": {}, "unknown": {"test": asked[len(rounds)]}}
+
+    def changed(_: Mapping[str, object]) -> object:
+        rounds.append(1)
+        time.sleep(0.06)
+        return ["no answer"]
+
+    book = verdict.Book([], ["shop"], [], {asked[-1]: '["returned", 3, null, "", ""]'}, [], {})
+    assert verdict.failing(book, changed, lambda _: None, right, ["test"]) == ["test"]
+    assert len(rounds) < 8
 
 
 @pytest.mark.slow

@@ -188,6 +188,8 @@ AGREES = "def run(tea): return 0\nimport os; os._exit(0)"
         PUT.format("shop.py", "import sys\ntea = 3\nsys.exit = lambda code: None\nimport os; os.kill(os.getpid(), 9)"),
         PUT.format("random.py", "raise SystemExit(0)"),
         PUT.format("shop.py", "raise SystemExit(0)"),
+        PUT.format("shop.py", "import argparse\nargparse.ArgumentParser().exit()"),
+        PUT.format("shop.py", "exec(compile('raise SystemExit', '/elsewhere/check.py', 'exec'))"),
         PUT.format("shop.py", "tea = 3\nopen('helper.py', 'w').write('def run(tea): return 0')"),
     ],
 )
@@ -199,6 +201,49 @@ def test_a_change_decides_neither_what_a_judge_imports_nor_how_it_ends(folder: P
         assert sandbox.judge("python check.py", {"check.py": CHECK, "helper.py": HELPER}).exit_code != 0
         sandbox.execute("echo 'tea = 4' > shop.py")
         assert sandbox.judge("python check.py", {"check.py": CHECK, "helper.py": HELPER}) == ("", "", 0, None)
+
+
+@needs_isolation
+@pytest.mark.parametrize("end", ["os.kill(judge, 9)", "os._exit(0)"])
+def test_a_process_of_the_change_does_not_say_how_its_judge_ended(folder: Path, end: str) -> None:
+    say = f"""
+import os
+judge = os.getppid()
+for each in os.listdir(f"/proc/{{judge}}/fd"):
+    if int(each) > 2:
+        try:
+            os.write(os.open(f"/proc/{{judge}}/fd/{{each}}", os.O_WRONLY), bytes(1))
+        except OSError:
+            pass
+{end}
+"""
+    check = b"""
+import subprocess, sys
+sys.exit(subprocess.run([sys.executable, "shop.py"], capture_output=True).stdout != b"4")
+"""
+    with sandbox_over(folder) as sandbox:
+        sandbox.overlay.write("shop.py", say.encode())
+        assert sandbox.judge("python check.py", {"check.py": check}).exit_code != 0
+        sandbox.overlay.write("shop.py", b"print(4, end='')")
+        assert sandbox.judge("python check.py", {"check.py": check}).exit_code == 0
+
+
+@needs_isolation
+def test_the_settings_of_pytest_are_the_originals_or_the_judges(folder: Path) -> None:
+    names = ("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "setup.cfg", "pyproject.toml")
+    show = "python -c \"import os; print(sorted(os.listdir()), open('tox.ini').read())\""
+    (folder / "tox.ini").write_text("original")
+    with sandbox_over(folder) as sandbox:
+        for name in names:
+            sandbox.overlay.write(name, b"[pytest]\naddopts = --collect-only\n")
+        assert sandbox.judge(show).stdout == "['test_x.py', 'tox.ini'] original\n"
+        assert sandbox.judge(show, {"tox.ini": b"mine"}).stdout == "['test_x.py', 'tox.ini'] mine\n"
+
+
+@needs_isolation
+def test_a_judges_program_may_end_itself(folder: Path) -> None:
+    with sandbox_over(folder) as sandbox:
+        assert sandbox.judge("python -c 'import sys; sys.exit(0)'") == ("", "", 0, None)
 
 
 @needs_isolation

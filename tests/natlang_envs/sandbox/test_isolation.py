@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 
 from natlang_envs.errors import UsageError
+from natlang_envs.files import CACHE_VARIABLE
 from natlang_envs.sandbox.isolation import isolation as module
-from natlang_envs.sandbox.isolation.child import PACKAGES
+from natlang_envs.sandbox.isolation.child import PACKAGES, interpreter_mounts
 from natlang_envs.sandbox.isolation.files import HostFolder
 from natlang_envs.sandbox.isolation.isolation import (
     Bubblewrap,
@@ -50,6 +51,18 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 def python(isolation: Isolation, folder: Path, code: str, *arguments: str, limits: Limits = LIMITS) -> Completed:
     return isolation.run(("python", "-c", code, *arguments), HostFolder(folder), "", limits)
+
+
+def test_a_program_sees_neither_this_suite_nor_its_cache_where_they_are_below_usr(
+    isolation: Isolation, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(CACHE_VARIABLE, "/usr/share")
+    interpreter_mounts.cache_clear()
+    try:
+        done = python(isolation, folder, "import os; print(os.listdir('/usr/share'))")
+    finally:
+        interpreter_mounts.cache_clear()
+    assert done == Completed(0, b"[]\n", b"", None)
 
 
 def test_output_status_and_files_come_back(isolation: Isolation, folder: Path) -> None:

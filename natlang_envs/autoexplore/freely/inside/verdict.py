@@ -10,13 +10,17 @@ from __future__ import annotations
 import json
 import random
 import re
+import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 Run = Callable[[Mapping[str, Any]], Any]  # asks `referee.py` over some files; None where it did not say JSON
 _FRESH = 60  # tried for each name
+_FEW = 10  # fresh questions that tell right from broken: with fewer, more are made of the recorded ones that do
+_NEAR = 200  # tried for each name then
 _ROUNDS = 40
+_SECONDS = 600.0  # for all rounds: sources that sleep in each of them have no more
 _WRONG = 0.1  # of a name's fresh questions, of those that tell right from broken and of the others
 _END = ("returned", "raised")
 _COMPARING = ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__")
@@ -67,16 +71,20 @@ def make(run: Run, sources: Sequence[str], arguments: Sequence[str]) -> Book:
     book = Book(sources, found["modules"], found["path"], {}, [], {})
     again = book.ask(run, [*said]) or {}
     same = {question: answer for question, answer in said.items() if again.get(question) == answer and _told(answer)}
-    known = {(_name(question), _kind(answer)) for question, answer in same.items()}
-    questions = list(dict.fromkeys(fresh(list(same))).keys() - said.keys())
-    questions.sort()
+    book = book._replace(answers=same, local=sorted(said.keys() - same.keys()))
+    return book._replace(fresh=_steady(book, run, fresh(list(same), _FRESH), said.keys()))
+
+
+def _steady(book: Book, run: Run, made: Iterable[str], known: Container[str]) -> dict[str, str]:
+    """Return the answers that right sources give twice alike, to questions not known, and of kinds that tests know."""
+    questions = sorted({each for each in made if each not in known})
+    kinds = {(_name(question), _kind(answer)) for question, answer in book.answers.items()}
     first, second = (book.ask(run, questions) or {} for _ in range(2))
-    kept = {
+    return {
         question: answer
         for question, answer in first.items()
-        if second.get(question) == answer and (_name(question), _kind(answer)) in known
+        if second.get(question) == answer and (_name(question), _kind(answer)) in kinds
     }
-    return book._replace(answers=same, local=sorted(said.keys() - same.keys()), fresh=kept)
 
 
 def failing(
@@ -92,6 +100,12 @@ def failing(
         tests: Their ids.
         arguments: For pytest, besides.
     """
+    before = book.ask(broken, [*book.answers, *book.fresh]) or {}
+    if sum(before.get(question) != answer for question, answer in book.fresh.items()) < _FEW:
+        telling = [question for question, answer in book.answers.items() if before.get(question) != answer]
+        near = _steady(book, right, fresh(telling, _NEAR), {*book.answers, *book.fresh, *book.local})
+        before |= book.ask(broken, [*near]) or {}
+        book = book._replace(fresh=book.fresh | near)
     said = book.ask(changed, [*book.answers, *book.fresh])
     if said is None:
         return list(tests)
@@ -104,7 +118,6 @@ def failing(
             return failed
     if all(said[question] == answer for question, answer in book.fresh.items()):
         return []
-    before = book.ask(broken, list(book.fresh)) or {}
     reworded = {_name(question) for question in other}
     wrong: defaultdict[tuple[str, bool], list[bool]] = defaultdict(list)
     for question, answer in book.fresh.items():
@@ -121,6 +134,7 @@ def _failed(
     """Return the tests that fail with answers of changed sources, which are asked for more where a test needs them."""
     waiting = list(tests)
     failed: set[str] = set()
+    end = time.monotonic() + _SECONDS
     for _ in range(_ROUNDS):
         asked = {"sources": book.sources, "table": table, "local": book.local, "arguments": [*arguments, *waiting]}
         found: dict[str, Any] = right(asked) or {"parts": {}, "unknown": {}}
@@ -128,7 +142,8 @@ def _failed(
         ended = {test for test in waiting if test not in unknown and "" not in unknown}
         failed |= {test for test in ended if not passed(found["parts"].get(test, []))}
         waiting = [test for test in waiting if test not in ended]
-        more = book.ask(changed, list(set(unknown.values()))) if unknown else None
+        in_time = time.monotonic() < end
+        more = book.ask(changed, list(set(unknown.values()))) if unknown and in_time else None
         if not waiting or more is None:
             break
         table |= more
@@ -140,8 +155,8 @@ def passed(parts: Sequence[Sequence[str]]) -> bool:
     return any([*each] == ["call", "passed"] for each in parts) and all(end == "passed" for _, end in parts)
 
 
-def fresh(questions: Iterable[str]) -> Iterator[str]:
-    """Yield questions like those given: an argument of another one of the same name, or a small change."""
+def fresh(questions: Iterable[str], count: int) -> Iterator[str]:
+    """Yield so many for each name, like those given: an argument of another one, or a small change."""
     groups: defaultdict[str, list[str]] = defaultdict(list)
     for each in questions:
         name, way, *_ = json.loads(each)
@@ -150,7 +165,7 @@ def fresh(questions: Iterable[str]) -> Iterator[str]:
     for group, alike in sorted(groups.items()):
         draw = random.Random(group)
         alike.sort()
-        for _ in range(_FRESH):
+        for _ in range(count):
             question = json.loads(draw.choice(alike))
             other = json.loads(draw.choice(alike))
             places = [each for part in (2, 3) for each in _places(question[part])]
@@ -222,5 +237,5 @@ def _wordless(answer: str) -> Any:
     try:
         how, value, *rest = json.loads(answer)
         return (how, value[1], rest) if how == "raised" else answer
-    except (ValueError, RecursionError, TypeError, IndexError):
+    except (ValueError, RecursionError, TypeError, LookupError):
         return None
