@@ -45,12 +45,17 @@ class ChatPlayer:
         model: The model's name.
         form: `react`, `tools` or `chat`.
         settings: How it is asked.
+
+    Raises:
+        UsageError: The form is `chat` and the history `commands`.
     """
 
     sampling = True
 
     def __init__(self, model: str, form: Form = "react", settings: ChatSettings | None = None) -> None:
         self._form, self._settings = form, settings or ChatSettings()
+        if form == "chat" and self._settings.history == "commands":
+            raise UsageError("agent chat keeps the conversation: set history to full, none or a number of steps")
         self._endpoint = ChatEndpoint(
             model, self._settings, agent=form, allow_more="timeout=SECONDS, or NATLANG_TIMEOUT"
         )
@@ -101,12 +106,13 @@ class ChatPlayer:
 
     def _most_shown(self, step: int) -> int:
         history = self._settings.history
-        return step if history == "full" else 0 if history == "none" else min(history, step)
+        return step if history == "full" else min(history, step) if isinstance(history, int) else 0
 
     def _messages(self, view: AgentInput, shown: int, new: str) -> list[dict[str, str]]:
         """Return the conversation that asks for the next command."""
         step, form = len(view.path), "tools" if self._form == "tools" else "react"
-        messages = chat_messages(view.prompt(shown), view.admissible_commands, _text(form))
+        history = "commands" if self._settings.history == "commands" else shown
+        messages = chat_messages(view.prompt(history), view.admissible_commands, _text(form))
         messages[1]["content"] += note(view.requests, step, form)
         if self._form != "chat" or not shown:
             return messages

@@ -28,7 +28,7 @@ class ChatSettings:
         max_completion_tokens: The same, by the name that reasoning models know.
         extra: Further members of each request, such as `{"reasoning": {"effort": "low"}}`.
         system: Whether there is a system message; without it, its text begins the user's.
-        history: How many steps of the path a prompt shows: `full`, `none` or a number.
+        history: What a prompt shows of the path: `full`, `none`, a number of steps, or `commands`, all commands alone.
         timeout: The most seconds that one request may take, from the connection to the last byte.
         patience: The seconds for which a provider that fails is asked again, before the run stops.
 

@@ -101,6 +101,11 @@ def test_tools_are_called_and_a_conversation_grows(taxi: ChatServer) -> None:
     evaluate(load_chat("plain?history=1"), first(1))
     assert max(len(each["messages"]) for each in taxi.requests) == 4
     assert taxi.requests[2]["messages"][1]["content"].startswith("Task: ")
+    del taxi.requests[:]
+    evaluate(load_react("plain?history=commands"), first(1))
+    assert "Commands so far: " in taxi.requests[2]["messages"][1]["content"]
+    with pytest.raises(UsageError, match="agent chat keeps the conversation: set history to full"):
+        load_chat("m?history=commands")
 
 
 def test_settings_are_sent_recorded_and_refused(
