@@ -89,6 +89,8 @@ class Shell:
             return Reading(line, "bare")
         said = _COLON.sub(r"\1 ", said)
         if said[-1:] in "!\"')]*" and said[:1] not in "`" and (inner := within(said)) and inner != said:
+            if first_word(inner) == "answer" and not said.lstrip("\"'([*`").startswith("answer"):
+                return None  # "[the answer …]" is a sentence
             return Reading(inner, "bare")
         if not is_command(said) or (self._edits and marked(said)):
             return None

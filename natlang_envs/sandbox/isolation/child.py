@@ -57,8 +57,11 @@ def interpreter_mounts() -> tuple[str, ...]:
     for more in ("3", f"3.{sys.version_info.minor}"):
         arguments += ["--symlink", "python", PYTHON + more]
     # What the machine has installed is not the program's, and neither are this suite and its data: they hold answers.
-    own = (each.resolve() for each in (Path(natlang_envs.__file__).parent, cache_folder()) if each.is_dir())
-    packages += [each for each in own if each.is_relative_to("/usr") and not set(packages) & {*each.parents}]
+    own = [Path(natlang_envs.__file__).parent.resolve()]
+    with suppress(RuntimeError):  # a user without a home has no cache
+        own.append(cache_folder().resolve())
+    below = [each for each in own if each.is_relative_to("/usr") and each.is_dir()]
+    packages += [each for each in below if not set(packages) & {*each.parents}]
     for each in sorted(packages):
         arguments += ["--perms", "0755", "--size", "4096", "--tmpfs", str(each), "--remount-ro", str(each)]
     if tools := list(_tools()):

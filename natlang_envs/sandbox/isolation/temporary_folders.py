@@ -39,10 +39,11 @@ class OwnFolder:
         for _ in range(_TRIES):
             try:
                 self.path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{self.process}-", dir=place))
-                self.path.chmod(0o700)  # whatever the umask
             except OSError as error:
                 reason = error.strerror or "no access"
                 raise UsageError(f"no folder can be made in {str(place)!r} ({reason}): choose another folder") from None
+            with suppress(FileNotFoundError):  # another process may take an unlocked folder for an abandoned one
+                self.path.chmod(0o700)  # whatever the umask
             lock = _lock(self.path)
             if lock is not None:
                 break

@@ -303,3 +303,9 @@ def best_time(said: str) -> float:
         if best < 0.1:
             break
     return best
+
+
+def test_a_sentence_about_the_answer_in_brackets_is_no_command() -> None:
+    for text in ("[the answer holds no text]", "<think>\nhm\n</think>\n[the answer was cut at its limit: allow more]"):
+        assert read_answer(text, free=Shell("answer")).command is None
+    assert read_answer("[answer 42]", free=Shell("answer")).command == "answer 42"
