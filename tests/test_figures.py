@@ -80,12 +80,13 @@ FIGURES = {
         f"unseen cities {mean(f'{PICKUP}-cities/v1/reflect-rl-tiny-sft-only')};",
         f"six types in unseen rooms {mean(ALFWORLD)}.",
         f"a memory and untuned SmolLM2 win {rate(f'{KNOWN}-depth1/v1/recall-smollm2')[:-1]} and"
-        f" {rate(f'{KNOWN}-depth2/v1/recall-smollm2')} (paper 36 and 17%, BM25 {rate(f'{KNOWN}-depth1/v1/bm25')[:-1]} and"
-        f" {rate(f'{KNOWN}-depth2/v1/bm25')}); in unknown ones our best walker wins {rate('autoexplore/v1/listing-search')}.",
+        f" {rate(f'{KNOWN}-depth2/v1/recall-smollm2')} (paper 36 and 17%, BM25"
+        f" {rate(f'{KNOWN}-depth1/v1/bm25')[:-1]} and {rate(f'{KNOWN}-depth2/v1/bm25')}); in unknown ones our walker"
+        f" wins {rate('autoexplore/v1/listing-search')}.",
     ],
     "benchmarks/results/autoexplore_known.md": [
         *(
-            f"{row} | {' | '.join(whole(f'{KNOWN}{board}/v1/{name}') for board in ('-depth1', '-depth2', '', '-hard'))} |"
+            f"{row} | {' | '.join(whole(f'{KNOWN}{each}/v1/{name}') for each in ('-depth1', '-depth2', '', '-hard'))} |"
             for row, name in (
                 ("| random-legal", "random-legal"),
                 ("(reference line)", "bm25"),
