@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import runpy
 import subprocess
 import sys
 import tomllib
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -39,6 +41,18 @@ def test_the_made_parts_of_a_page_are_what_the_code_says(page: Path) -> None:
 def test_every_part_that_is_made_stands_on_one_page() -> None:
     texts = "".join(page.read_text(encoding="utf-8") for page in PAGES)
     assert sorted(re.findall(r"^<!-- made: ([\w-]+) -->$", texts, re.MULTILINE)) == sorted(GENERATED["PARTS"])
+
+
+@pytest.mark.parametrize(("module", "names"), GENERATED["public_names"](), ids=lambda given: str(given)[:40])
+def test_every_public_name_and_method_has_a_docstring(module: str, names: list[str]) -> None:
+    for public in names:
+        thing = getattr(import_module(module), public)
+        if not inspect.isclass(thing):
+            continue
+        assert inspect.getdoc(thing), public
+        for method, defined in vars(thing).items():
+            if inspect.isroutine(defined) or isinstance(defined, property):
+                assert method.startswith("_") or inspect.getdoc(getattr(thing, method)), f"{public}.{method}"
 
 
 def test_the_readme_names_each_family_and_its_page() -> None:
