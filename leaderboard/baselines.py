@@ -14,7 +14,7 @@ from pathlib import Path
 from leaderboard.pack import pack
 from leaderboard.standings.badges import BADGES_FILE, note_badge
 from leaderboard.verify import sha256
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.evaluation.agents import Agent, baseline_names, is_sampling, load_agent
 from natlang_envs.evaluation.protocols import load_protocol, protocol_names
 from natlang_envs.evaluation.runner import evaluate
@@ -57,7 +57,7 @@ def make_baselines(submissions: Path, only: Collection[str] = ()) -> list[Path]:
         The entries' folders.
     """
     for each in only:
-        one_of("protocol", each, protocol_names())
+        require_choice("protocol", each, protocol_names())
     entries: list[Path] = []
     with tempfile.TemporaryDirectory() as temporary:
         for protocol, name in baselines():

@@ -15,7 +15,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from leaderboard.git import git, git_bytes
 from leaderboard.schema import CHECKPOINTS, Digest, first_problem, one_line, read_json
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.evaluation.published import FILES, fetched_file, named_files
 from natlang_envs.files import write_whole
 
@@ -51,7 +51,7 @@ def fetch_players(
     if not known:
         raise UsageError(f"{root / CHECKPOINTS} has no players: run this in a checkout of the repository")
     for name in names:
-        one_of("player", name, known)
+        require_choice("player", name, known)
     commits = read_commits(root / CHECKPOINTS.with_name(PLAYERS_FILE))
     fetched: set[Path] = set()
     for name in names or known:

@@ -26,7 +26,7 @@ from leaderboard.schema import (
     today,
 )
 from leaderboard.shown import Shown, show
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.evaluation.live import Round, checked_month, checked_round, find_round, live_protocol
 from natlang_envs.evaluation.protocols import Protocol, load_protocol, protocol_names
 from natlang_envs.evaluation.runs import digest_of
@@ -134,7 +134,7 @@ def protocol_of(name: str, beside: Path) -> Protocol:
     played = find_round(name)
     if played is None:
         # An entry names a board; it is not to name a file.
-        return load_protocol(one_of("protocol", name, protocol_names()) if name.endswith(".json") else name)
+        return load_protocol(require_choice("protocol", name, protocol_names()) if name.endswith(".json") else name)
     beacon = read_rounds(beside / ROUNDS_FILE).get(played.month)
     if beacon is None:
         raise UsageError(

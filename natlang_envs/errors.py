@@ -32,23 +32,23 @@ def reason(error: Exception) -> str:
     return " ".join(told.split())
 
 
-def one_of(what: str, given: str, known: Iterable[str]) -> str:
-    """Return `given` if it is among `known`.
+def require_choice(name: str, value: str, choices: Iterable[str]) -> str:
+    """Return `value` if it is one of `choices`.
 
     Raises:
-        UsageError: It is not; the message names the known values, the closest first, or the closest of many.
+        UsageError: It is not. The message names the choices, the closest first, or the closest of many.
     """
-    names = list(dict.fromkeys(known))
-    if given in names:
-        return given
-    close = get_close_matches(str(given), names, n=3)
+    names = list(dict.fromkeys(choices))
+    if value in names:
+        return value
+    close = get_close_matches(str(value), names, n=3)
     if len(names) <= _FEW:
-        said = ", ".join(dict.fromkeys([*close, *names]))
+        listed = ", ".join(dict.fromkeys([*close, *names]))
     elif close:
-        said = f"{', '.join(close)}, the nearest of {len(names)}"
+        listed = f"{', '.join(close)}, the nearest of {len(names)}"
     else:
-        said = f"{', '.join(names[:_FEW])} and {len(names) - _FEW} more"
-    raise UsageError(f"unknown {what} {given!r}: choose one of {said}")
+        listed = f"{', '.join(names[:_FEW])} and {len(names) - _FEW} more"
+    raise UsageError(f"unknown {name} {value!r}: choose one of {listed}")
 
 
 def check_flag(name: str, given: Any) -> None:
@@ -57,18 +57,22 @@ def check_flag(name: str, given: Any) -> None:
         raise UsageError(f"{name} must be True or False, not {given!a}")
 
 
-def check_is(kind: type | tuple[type, ...], given: Any, said: str) -> None:
-    """Raise `UsageError` unless a value is of one of some kinds; `said` is what it is not, and what to give instead."""
-    if not isinstance(given, kind):
-        raise UsageError(f"{given!r:.100} is {said}")
+def require_type(value: Any, kind: type | tuple[type, ...], message: str) -> None:
+    """Raise `UsageError` if `value` is not an instance of `kind`; `message` follows "… is" and names what to give."""
+    if not isinstance(value, kind):
+        raise UsageError(f"{value!r:.100} is {message}")
 
 
-def all_are(kind: type[T], given: object, said: str) -> list[T]:
-    """Return one value or several as a list, or raise `UsageError` where one is not of a kind; see `check_is`."""
+def all_are(kind: type[T], given: object, message: str) -> list[T]:
+    """Return one value or several as a list.
+
+    Raises:
+        UsageError: A value is not an instance of `kind`; see `require_type`.
+    """
     several = isinstance(given, Iterable) and not isinstance(given, str)
     values: list[Any] = list(cast("Iterable[Any]", given)) if several else [given]
-    for each in values:
-        check_is(kind, each, said)
+    for value in values:
+        require_type(value, kind, message)
     return values
 
 
@@ -109,7 +113,7 @@ def check_arguments(cls: type, given: Iterable[str], more: tuple[str, ...] = ())
     known = _known_arguments(cls)
     if known is not None:
         for name in given:
-            one_of("argument", name, (*known, *more))
+            require_choice("argument", name, (*known, *more))
 
 
 @cache
@@ -136,7 +140,7 @@ def check_options(options: Any, known: tuple[str, ...], cls: type) -> Mapping[st
         if name in (_known_arguments(cls) or ()):
             raise UsageError(f"{name!r} is no option of reset: give it to gymnasium.make({name}=…)")
         if name not in known:
-            one_of("option of reset", str(name), known)
+            require_choice("option of reset", str(name), known)
     return found
 
 

@@ -12,7 +12,7 @@ import gymnasium
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 
 from natlang_envs.env import NatLangEnv, unwrap
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, require_choice
 
 
 def make_pinned(env_id: str, **kwargs: Any) -> gymnasium.Env[Any, Any]:
@@ -51,7 +51,7 @@ def make_env(id: str, **kwargs: Any) -> NatLangEnv:
             matter, such as Gymnasium's `max_episode_steps`: the environment alone would play on.
     """
     if ":" not in id and id not in gymnasium.registry:
-        one_of("environment", id, [name for name in gymnasium.registry if name.startswith("NatLang/")])
+        require_choice("environment", id, [name for name in gymnasium.registry if name.startswith("NatLang/")])
     try:
         env: gymnasium.Env[Any, Any] = make_pinned(id, **kwargs)
         inner = unwrap(env)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
 from typing import Literal, NamedTuple, Protocol
 
-from natlang_envs.errors import UsageError, all_are, check_flag, one_of
+from natlang_envs.errors import UsageError, all_are, check_flag, require_choice
 from natlang_envs.task_random import TaskRandom as TaskRandom  # its public name since the first version
 
 Split = Literal["train", "validation", "test", "all"]
@@ -45,7 +45,7 @@ class Tasks(Protocol):
 
 def check_split(split: str) -> None:
     """Raise `UsageError` unless `split` is one of the four names."""
-    one_of("split", split, SPLITS)
+    require_choice("split", split, SPLITS)
 
 
 def split_beside(split: str | None, name: str) -> str:

@@ -21,7 +21,7 @@ from pettingzoo.utils.conversions import (  # pyright: ignore[reportMissingTypeS
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper  # pyright: ignore[reportMissingTypeStubs]
 
 from natlang_envs.env import unwrap
-from natlang_envs.errors import MADE_WITH, UsageError, check_arguments, check_flag, command_at, one_of
+from natlang_envs.errors import MADE_WITH, UsageError, check_arguments, check_flag, command_at, require_choice
 from natlang_envs.making import make_pinned
 from natlang_envs.prompt import (
     History,
@@ -69,7 +69,7 @@ class TwoPlayerEnv(AECEnv[str, dict[str, Any], Any]):
     ) -> None:
         super().__init__()
         check_history(history)
-        one_of("invalid", invalid, ("raise", "noop"))
+        require_choice("invalid", invalid, ("raise", "noop"))
         check_flag("equal_spaces", equal_spaces)
         self._equal = equal_spaces
         self.env = env
@@ -165,7 +165,7 @@ class TwoPlayerEnv(AECEnv[str, dict[str, Any], Any]):
     def observe(self, agent: str) -> dict[str, Any]:
         """Return what a player sees now; the policy sees the reflection once it is spoken."""
         if agent not in self._action_spaces:
-            one_of("player", agent, self.possible_agents)
+            require_choice("player", agent, self.possible_agents)
         mask = np.zeros(self._slots, dtype=np.int8)
         if agent == REFLECTOR:
             said: dict[str, Any] = {"text": reflection_prompt(self._state)}

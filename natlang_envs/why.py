@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from os.path import commonprefix
 from typing import Any, Literal, NamedTuple, get_args
 
-from natlang_envs.errors import UsageError, check_flag, one_of
+from natlang_envs.errors import UsageError, check_flag, require_choice
 
 LONGEST = 1_000  # characters that a reason has at most
 Feedback = Literal["plain", "explained"]
@@ -100,7 +100,7 @@ def check_explaining(explain: Any, feedback: Any) -> tuple[bool, bool]:
     check_flag("explain", explain)
     if not isinstance(feedback, str):
         raise UsageError(f"feedback must be one of {', '.join(get_args(Feedback))}, not {feedback!a}")
-    explained = one_of("feedback", feedback, get_args(Feedback)) == "explained"
+    explained = require_choice("feedback", feedback, get_args(Feedback)) == "explained"
     return explain or explained, explained
 
 

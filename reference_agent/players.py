@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from natlang_envs.errors import UsageError, check_count, check_flag, check_is
+from natlang_envs.errors import UsageError, check_count, check_flag, require_type
 from natlang_envs.prompt import History, PathStep, state_prompt
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.saycan import WritingPolicy
@@ -58,7 +58,7 @@ class Reflector:
     def __init__(
         self, model: LanguageModel | ServedModel, max_tokens: int = 48, frozen: bool = True, sampled: bool = False
     ) -> None:
-        check_is((LanguageModel, ServedModel), model, "no model: give one, such as load_model() returns")
+        require_type(model, (LanguageModel, ServedModel), "no model: give one, such as load_model() returns")
         check_flag("frozen", frozen)
         check_flag("sampled", sampled)
         self.max_tokens = check_count("max_tokens", max_tokens)
@@ -120,9 +120,9 @@ def take_role(model: LanguageModel, role: str, one_model: bool) -> None:
 
 def check_players(policy: LanguageModel, reflector: Reflector | None, one_model: bool) -> None:
     """Raise `UsageError` unless the players have weights of their own, or one model is asked for, and is both."""
-    check_is(LanguageModel, policy, "no policy: give a model, such as load_model() returns")
+    require_type(policy, LanguageModel, "no policy: give a model, such as load_model() returns")
     if reflector is not None:
-        check_is(Reflector, reflector, "no reflector: give Reflector(model), or None")
+        require_type(reflector, Reflector, "no reflector: give Reflector(model), or None")
     check_flag("one_model", one_model)
     model = reflector.model if reflector else None
     same = (

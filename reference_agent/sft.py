@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from natlang_envs.errors import UsageError, check_count, check_flag, check_is
+from natlang_envs.errors import UsageError, check_count, check_flag, require_type
 from reference_agent import processes
 from reference_agent.checkpoint import Checkpoints, Steps, dropout_seed, random_state
 from reference_agent.data_set import Example, as_examples
@@ -179,7 +179,7 @@ def choice_accuracy(
 
 def _check(model: LanguageModel, config: SFTConfig, role: str, one_model: bool) -> None:
     """Refuse settings that cannot be, or weights that cannot be trained; then give these a role."""
-    check_is(LanguageModel, model, "no model: give one, such as load_model() returns")
+    require_type(model, LanguageModel, "no model: give one, such as load_model() returns")
     check_flag("one_model", one_model)
     check_sft(config)
     check_rate(model, config, type(config)())

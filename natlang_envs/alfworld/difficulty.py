@@ -10,7 +10,7 @@ from natlang_envs.alfworld.engine.game_file import GameText
 from natlang_envs.alfworld.engine.world import World
 from natlang_envs.alfworld.plans import reference
 from natlang_envs.alfworld.usual_locations import usual_locations
-from natlang_envs.errors import UsageError, check_is, is_count, one_of
+from natlang_envs.errors import UsageError, is_count, require_choice, require_type
 from natlang_envs.tasks import Tasks
 
 Difficulty = Mapping[str, Sequence[int]]
@@ -53,7 +53,7 @@ class TasksOfDifficulty:
     """Those tasks whose games are as difficult as asked, such as `{"plan_length": (1, 8)}`, of any of `Measured`."""
 
     def __init__(self, tasks: AlfredTasks, difficulty: Difficulty) -> None:
-        check_is(Mapping, difficulty, "no difficulty: give a dict such as {'plan_length': (1, 8)}")
+        require_type(difficulty, Mapping, "no difficulty: give a dict such as {'plan_length': (1, 8)}")
         self._tasks = tasks
         self.split: str | None = getattr(tasks, "split", None)
         self._ranges = {name: _range(name, given) for name, given in difficulty.items()}
@@ -96,7 +96,7 @@ class TasksOfDifficulty:
 
 
 def _range(name: str, given: Sequence[int]) -> tuple[int, int]:
-    one_of("difficulty", name, Measured._fields)
+    require_choice("difficulty", name, Measured._fields)
     is_range = isinstance(given, Sequence) and len(given) == 2 and all(is_count(each, 0) for each in given)  # pyright: ignore[reportUnnecessaryIsInstance]
     if not is_range or given[0] > given[1]:
         raise UsageError(f"the difficulty {name} must be a lowest and a highest number, such as (1, 8), not {given!r}")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, get_args
 
 from natlang_envs.alfworld.backends import FIRST_COMMANDS, AnyWorld, Backend, make_world, native_twin, room_and_task
+from natlang_envs.alfworld.causes import why
 from natlang_envs.alfworld.difficulty import Difficulty
 from natlang_envs.alfworld.engine.goals import TASK_TYPES, Goal
 from natlang_envs.alfworld.engine.grammar import NOTHING_HAPPENS
@@ -14,9 +15,8 @@ from natlang_envs.alfworld.games.size_limits import MAX_COMMANDS, MAX_OBSERVATIO
 from natlang_envs.alfworld.games.splits import AlfredSplit
 from natlang_envs.alfworld.plans import reference
 from natlang_envs.alfworld.tasks import FAMILY, Source, make_tasks
-from natlang_envs.alfworld.why import why
 from natlang_envs.env import NatLangEnv, Outcome
-from natlang_envs.errors import one_of
+from natlang_envs.errors import require_choice
 from natlang_envs.why import Feedback, Why
 
 
@@ -111,7 +111,7 @@ class ALFWorldEnv(NatLangEnv):
         feedback: Feedback = "plain",
     ) -> None:
         self._tasks = make_tasks(split, task_types, goal, source, grammar, game, folder, human_goals, goals, difficulty)
-        one_of("backend", backend, get_args(Backend))
+        require_choice("backend", backend, get_args(Backend))
         self._backend: Backend = backend
         super().__init__(
             tasks=self._tasks,

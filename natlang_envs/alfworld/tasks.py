@@ -19,7 +19,7 @@ from natlang_envs.alfworld.games.realistic import RealisticTasks
 from natlang_envs.alfworld.games.size_limits import within_limits
 from natlang_envs.alfworld.games.splits import AlfredSplit, check_task_types, official_split
 from natlang_envs.alfworld.games.synthetic_rooms import MixedTasks
-from natlang_envs.errors import UsageError, check_flag, check_is, one_of
+from natlang_envs.errors import UsageError, check_flag, require_choice, require_type
 from natlang_envs.tasks import SPLITS, TaskList, check_in_split
 
 Source = Literal["generated", "realistic", "mixed", "official", "folder"]
@@ -170,13 +170,13 @@ def make_tasks(
     if difficulty is not None:
         tasks = make_tasks(split, task_types, goal, source, grammar, game, folder, human_goals, goals)
         return TasksOfDifficulty(tasks, difficulty)
-    one_of("source", source, get_args(Source))
+    require_choice("source", source, get_args(Source))
     if grammar is not None:
-        one_of("grammar", grammar, GRAMMARS)
+        require_choice("grammar", grammar, GRAMMARS)
     if (source == "folder") != (folder is not None):
         raise UsageError(f"source={source!r} and folder={folder!r} do not fit: pass source='folder' and folder=PATH")
     if goal is not None:
-        check_is(str, goal, "no goal: give a type of object and of receptacle, such as 'Tomato-Microwave'")
+        require_type(goal, str, "no goal: give a type of object and of receptacle, such as 'Tomato-Microwave'")
     check_flag("human_goals", human_goals)
     if human_goals and (game is not None or source in _MADE):
         raise UsageError("people wrote no sentences for these games: pass source='official', or leave human_goals out")
@@ -186,7 +186,7 @@ def make_tasks(
         if source == "official":
             return OfficialTasks(split, task_types, goal, grammar, human_goals)
         return _MADE[source](split, task_types, goal, grammar, goals)
-    one_of("split", split, SPLITS)
+    require_choice("split", split, SPLITS)
     if split != "all":
         raise UsageError(f"a game of your own takes no split ({split!r}): leave split out")
     if folder is not None and game is None:

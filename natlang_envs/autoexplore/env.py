@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from natlang_envs.autoexplore.asking import AskingEnv
+from natlang_envs.autoexplore.causes import why
 from natlang_envs.autoexplore.dataset.labels import Wording
 from natlang_envs.autoexplore.episode import HORIZON, Episode
 from natlang_envs.autoexplore.tasks import ExploreSplit, ExploreTask, ExploreTasks, make_tasks
-from natlang_envs.autoexplore.why import why
 from natlang_envs.env import Outcome
 from natlang_envs.repository.navigation import Navigation
 from natlang_envs.repository.texts import FILE_BUDGET

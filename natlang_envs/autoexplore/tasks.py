@@ -25,7 +25,7 @@ from natlang_envs.autoexplore.dataset.labels import (
     wording_named,
 )
 from natlang_envs.autoexplore.dataset.shipped import load_labels
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.repository.names import same
 from natlang_envs.repository.texts import clean_question
 from natlang_envs.repository.tree import open_repository
@@ -113,7 +113,7 @@ class RepositoryTasks(ExploreTasks):
             )
         name = (EMBEDDED if split == "all" else LABELLED) if dataset is None else dataset
         tables = _tables(name, wording, split)
-        one_of("split", split, dict.fromkeys((*SPLITS, *tables, *(KNOWN_SPLITS if name != EMBEDDED else ()))))
+        require_choice("split", split, dict.fromkeys((*SPLITS, *tables, *(KNOWN_SPLITS if name != EMBEDDED else ()))))
         drawn = [part for part in tables if part != "known"] if split == "all" else [split]
         chosen = (task for part in drawn for task in tables[part].values())
         super().__init__((task for task in chosen if _is_of_depth(task, depth)), split)
@@ -193,7 +193,7 @@ def make_tasks(
     _check_depth(depth)
     if repository is None and question is None and target is None:
         return RepositoryTasks(split, depth, dataset, wording)
-    one_of("split", split, SPLITS)
+    require_choice("split", split, SPLITS)
     if split != "all":
         raise UsageError(f"a repository of your own has no split {split!r}: leave split out")
     if repository is not None and question is None and target is None and dataset is not None:
@@ -226,7 +226,7 @@ def _target(repository: str, given: str) -> str:
     path = same("/".join(parts))
     if opened.kind(path) == "folder":
         raise UsageError(f"target {given!r} is a folder: name a file in it")
-    return one_of(f"target in {repository}", path, opened.files)
+    return require_choice(f"target in {repository}", path, opened.files)
 
 
 def _check_depth(depth: int | None) -> None:
@@ -254,7 +254,7 @@ def _tables(dataset: str, wording: Wording, split: str = "all") -> dict[str, dic
         return _embedded_by_split()
     if str(dataset).endswith(".jsonl"):
         raise UsageError(f"the labels of {dataset} are about a folder of yours: name it, repository=…")
-    one_of("dataset", dataset, (EMBEDDED, LABELLED, *catalogue()))
+    require_choice("dataset", dataset, (EMBEDDED, LABELLED, *catalogue()))
     parts = _KNOWN_PARTS if split in KNOWN_SPLITS else PARTS
     tables = {part: _labelled(part, wording) for part in parts}
     if dataset == LABELLED:

@@ -19,7 +19,7 @@ from natlang_envs.autoexplore.freely import lab
 from natlang_envs.cli.labels import labels_app
 from natlang_envs.cli.mutate import mutate_app
 from natlang_envs.cli.support import printable
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.files import cache_folder
 
 data_app = typer.Typer(help="The labelled dataset of AutoExplore: fetch its repositories, make and check labels.")
@@ -125,7 +125,7 @@ def _show(progress: Progress, bar: TaskID, done: int, whole: int | None) -> None
 @data_app.command("path")
 def path_command(name: Annotated[str, typer.Argument(help="The name of a repository.")]) -> None:
     """Print the folder of a repository's files, which has to be in the cache."""
-    entry = _pinned()[one_of("repository", name, _pinned())]
+    entry = _pinned()[require_choice("repository", name, _pinned())]
     if not (entry.is_cached or entry.is_shipped):
         raise UsageError(f"the files of {name} {entry.version} are not here: run natlang data fetch {name}")
     typer.echo(str(fetch(entry, cache(Index))))
@@ -137,4 +137,4 @@ def _pinned() -> dict[str, PinnedRepository]:
 
 def _entries(names: list[str] | None) -> list[Entry]:
     known: dict[str, Entry] = {**_pinned(), lab.NAME: Lab()}
-    return [known[one_of("repository", name, known)] for name in names or known]
+    return [known[require_choice("repository", name, known)] for name in names or known]

@@ -23,7 +23,7 @@ from natlang_envs.copilot.copilot import (
     Turn,
     describe,
 )
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.evaluation.agents import agent_names, load_agent
 from natlang_envs.evaluation.chat_endpoint import ChatEndpoint
 from natlang_envs.evaluation.chat_settings import ChatSettings
@@ -75,11 +75,11 @@ def explore_command(
 
     With --agent, that agent explores it step by step: finds a file, answers, or changes files in a copy.
     """
-    chosen = cast("Mode", one_of("mode", mode, MODES))
+    chosen = cast("Mode", require_choice("mode", mode, MODES))
     console = Console(highlight=False, soft_wrap=True)
     _check_options(context, agent)
     if not agent:
-        sort = cast("Literal['code', 'docs', 'all']", one_of("kind", kind, ("code", "docs", "all")))
+        sort = cast("Literal['code', 'docs', 'all']", require_choice("kind", kind, ("code", "docs", "all")))
         if not answer(question, open_repository(repo, ignored=ignored), top, sort, as_json, opens, console):
             raise typer.Exit(1)
         return
@@ -145,7 +145,7 @@ def _driver(agent: str, mode: Mode, model: str, timeout: float, seed: int, conso
             ChatEndpoint(model, ChatSettings(timeout=timeout), tell=lambda line: _print(console, line, "yellow"))
         )
     kind = agent.partition(":")[0]
-    one_of("agent", kind, ["human", "openai", *agent_names()])
+    require_choice("agent", kind, ["human", "openai", *agent_names()])
     if mode != "identify":
         raise UsageError(f"agent {kind!r} names files and no more: use --mode identify, or --agent human or openai")
     return AgentDriver(agent, load_agent(agent), seed)

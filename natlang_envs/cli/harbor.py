@@ -10,7 +10,7 @@ from natlang_envs.autoexplore.dataset.catalogue import repository_folder
 from natlang_envs.autoexplore.dataset.labels import read_labels
 from natlang_envs.autoexplore.dataset.shipped import load_labels, part_named
 from natlang_envs.autoexplore.harbor import Change, Question
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.repository.texts import FILE_BUDGET
 from natlang_envs.repository.tree import open_repository
 
@@ -36,7 +36,7 @@ def harbor_tasks(
     named = [name for name, path in own.items() if path is not None]
     if len(named) == 2:
         raise UsageError("--labels and --tasks are of two boards: give one of them")
-    board = one_of("board", board or ("change" if tasks else "explore"), ("explore", "change"))
+    board = require_choice("board", board or ("change" if tasks else "explore"), ("explore", "change"))
     if named and board != {"--labels": "explore", "--tasks": "change"}[named[0]]:
         raise UsageError(f"{named[0]} is not of the board {board!r}: leave out --board")
     if bool(named) != (repository is not None):
@@ -65,6 +65,6 @@ def _changes(tasks: Path | None, repository: Path | None, split: str) -> Iterato
         found = make_tasks("all", str(tasks), str(repository))
         split = _OWN
     else:
-        found = make_tasks(one_of("split", split, ("train", "validation", "test")), None, None)  # pyright: ignore[reportArgumentType]
+        found = make_tasks(require_choice("split", split, ("train", "validation", "test")), None, None)  # pyright: ignore[reportArgumentType]
     for task_id in found.ids():
         yield Change(found.load(task_id, FILE_BUDGET), split)

@@ -33,7 +33,7 @@ from natlang_envs.autoexplore.harbor import write_tasks
 from natlang_envs.cli.change_tables import check_tables
 from natlang_envs.cli.harbor import harbor_tasks
 from natlang_envs.cli.support import LabelsOption, RepositoryOption, TasksOption, print_some, printable, progress_bar
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.evaluation.chat_endpoint import ChatEndpoint
 from natlang_envs.evaluation.chat_settings import ChatSettings
 from natlang_envs.repository.tree import open_repository
@@ -237,7 +237,7 @@ def export_command(
 
     In Harbor's form, change tasks (--board change) may be written, too; your own are named by --tasks and --repo.
     """
-    if one_of("format", form, ("parquet", "harbor")) == "harbor":
+    if require_choice("format", form, ("parquet", "harbor")) == "harbor":
         named = [*islice(harbor_tasks(board, labels, tasks, repository, split), limit)]  # before any is written
         paths = [*write_tasks(folder, named)]
         for path in paths:

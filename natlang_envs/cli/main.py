@@ -26,7 +26,7 @@ from natlang_envs.cli.support import (
     progress_bar,
     run_app,
 )
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.evaluation.agents import find_agent
 from natlang_envs.evaluation.chat_response import Bill
 from natlang_envs.evaluation.live import find_round, why_development
@@ -161,7 +161,7 @@ def evaluate_command(
     """Evaluate an agent on a protocol, or on labels or tasks of a repository of your own, and keep the run."""
     chosen = _protocol(protocol, labels, tasks, repository)
     player, origin = find_agent(agent)
-    one_of("backend", backend, ("processes", "ray"))
+    require_choice("backend", backend, ("processes", "ray"))
     crew = None
     if workers is not None or backend == "ray":
         crew = Workers(workers or 1, cast("Backend", backend), address, agent)

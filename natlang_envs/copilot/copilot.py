@@ -12,7 +12,7 @@ from natlang_envs.answers.texts import blocks
 from natlang_envs.copilot.command_text import ENDS, cd_first, document_of, operands
 from natlang_envs.copilot.edit_forms import WORD as EDIT
 from natlang_envs.copilot.shell import Shell
-from natlang_envs.errors import UsageError, check_count, one_of
+from natlang_envs.errors import UsageError, check_count, require_choice
 from natlang_envs.evaluation.chat_endpoint import ChatEndpoint
 from natlang_envs.prompt import Choice, enumerate_actions, prompt_texts
 from natlang_envs.repository.entries import Folder
@@ -158,7 +158,7 @@ class AutoExploreCopilot:
         unsafe: bool = False,
         commands: Mapping[str, TaskCommand] | None = None,
     ) -> None:
-        one_of("mode", mode, MODES)
+        require_choice("mode", mode, MODES)
         steps = check_count("steps", steps)
         self.shown = shown or Shown()
         if self.shown.choices and mode != "identify":

@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from natlang_envs.dangerous_taxi.causes import why
 from natlang_envs.dangerous_taxi.city import CLASSIC, ILLEGAL, PICK_UP, City, load_city
 from natlang_envs.dangerous_taxi.render import render_ansi, render_rgb
 from natlang_envs.dangerous_taxi.tasks import FAMILY, MapKind, TaxiTasks, parse_task_id
-from natlang_envs.dangerous_taxi.why import why
 from natlang_envs.dangerous_taxi.words import (
     COMMAND_INDEX,
     COMMANDS,
@@ -22,7 +22,7 @@ from natlang_envs.dangerous_taxi.words import (
     unknown_command,
 )
 from natlang_envs.env import NatLangEnv, Outcome
-from natlang_envs.errors import one_of
+from natlang_envs.errors import require_choice
 from natlang_envs.tasks import Split
 from natlang_envs.why import Feedback, Why
 
@@ -106,7 +106,7 @@ class DangerousTaxiEnv(NatLangEnv):
         explain: bool = False,
         feedback: Feedback = "plain",
     ) -> None:
-        one_of("stage", stage, TASKS)
+        require_choice("stage", stage, TASKS)
         super().__init__(
             tasks=TaxiTasks(map, split),
             horizon=horizon,

@@ -18,7 +18,7 @@ from natlang_envs.dangerous_taxi.city import (
     city_name,
     load_city,
 )
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.tasks import DrawnTasks, Shares, Split, check_split, split_of
 
 FAMILY = "dangerous-taxi"
@@ -65,7 +65,7 @@ class TaxiTasks(DrawnTasks):
     """The tasks of one kind of map in one split; `draw` chooses from its `pool` first."""
 
     def __init__(self, map_kind: str, split: str) -> None:
-        one_of("map", map_kind, get_args(MapKind))
+        require_choice("map", map_kind, get_args(MapKind))
         check_split(split)
         self._classic = map_kind == "classic"
         self.split = split

@@ -20,7 +20,7 @@ import numpy as np
 
 from natlang_envs.answers import FreeCommands
 from natlang_envs.env import NatLangEnv
-from natlang_envs.errors import UsageError, check_count, check_is, one_of
+from natlang_envs.errors import UsageError, check_count, require_choice, require_type
 from natlang_envs.evaluation.model_requests import Requests
 from natlang_envs.making import importing_here
 from natlang_envs.prompt import History, PathStep, state_prompt
@@ -67,9 +67,9 @@ class Decision:
     tokens: int = 0
 
     def __post_init__(self) -> None:
-        check_is(str, self.action, "no action: give the command, a str")
+        require_type(self.action, str, "no action: give the command, a str")
         if self.reflection is not None:
-            check_is(str, self.reflection, "no reflection: give a str, or None")
+            require_type(self.reflection, str, "no reflection: give a str, or None")
         check_count("tokens", self.tokens, 0)
 
 
@@ -215,7 +215,7 @@ def load_agent(name: str) -> Agent:
 
 def find_agent(name: str) -> tuple[Agent, str]:
     """Return an agent, and whether it is `built-in`, of an `entry point` or a `function` of a module."""
-    check_is(str, name, "no agent's name: write name, name:argument or module:function")
+    require_type(name, str, "no agent's name: write name, name:argument or module:function")
     kind, _, argument = name.partition(":")
     ours = {**BUILT_IN, **SPECIAL}
     if kind in ours:
@@ -228,7 +228,7 @@ def find_agent(name: str) -> tuple[Agent, str]:
     module = kind.removesuffix(".py")
     if kind not in found and Path(module.replace(".", "/") + ".py").is_file():
         raise UsageError(f"agent {name!r} names a file of this folder: write --agent {module}:{argument or 'FUNCTION'}")
-    one_of("agent", kind, agent_names())
+    require_choice("agent", kind, agent_names())
     try:
         factory = cast("Callable[[str], Agent]", found[kind].load())
     except ImportError as error:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from natlang_envs.errors import UsageError, check_count, check_flag, check_is, one_of
+from natlang_envs.errors import UsageError, check_count, check_flag, require_choice, require_type
 from natlang_envs.prompt import History, check_history
 
 _SENT = ("temperature", "top_p", "seed", "stop", "max_tokens", "max_completion_tokens")
@@ -51,7 +51,7 @@ class ChatSettings:
     def __post_init__(self) -> None:
         check_history(self.history)
         check_flag("system", self.system)
-        check_is(dict, self.extra, 'no extra body: give a JSON object, such as extra={"top_k": 20}')
+        require_type(self.extra, dict, 'no extra body: give a JSON object, such as extra={"top_k": 20}')
         if ours := sorted({*_SENT, "model", "messages", "tools"} & self.extra.keys()):
             raise UsageError(f"extra holds {ours[0]!r}, which has a place of its own: leave it out of extra")
         for name in ("temperature", "top_p", *_WAITING):
@@ -96,7 +96,7 @@ def read_settings(argument: str, agent: str) -> tuple[str, ChatSettings]:
     if not model.strip():
         raise UsageError(f"agent {agent} needs the name of a model: write --agent {agent}:MODEL")
     pairs = [each.partition("=") for each in re.split(r"&(?=\w+=)", query) if each]
-    given = {one_of("setting of a model", name, _NAMES): _value(value) for name, _, value in pairs}
+    given = {require_choice("setting of a model", name, _NAMES): _value(value) for name, _, value in pairs}
     if len(given) < len(pairs):
         raise UsageError(f"agent {agent}: {query} gives a setting twice")
     found = {name: value for name in _NAMES if (value := os.environ.get(f"NATLANG_{name.upper()}")) is not None}

@@ -9,7 +9,7 @@ from datetime import date
 from typing import NamedTuple
 
 from natlang_envs.env import unwrap
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.evaluation.protocols import Episode, Protocol, load_protocol
 from natlang_envs.task_random import TaskRandom
 from natlang_envs.tasks import DrawnTasks
@@ -81,7 +81,7 @@ def why_development(board: str) -> str:
     Raises:
         UsageError: There is no such board.
     """
-    return _WITHOUT_ROUNDS[one_of("board", board, _WITHOUT_ROUNDS)]
+    return _WITHOUT_ROUNDS[require_choice("board", board, _WITHOUT_ROUNDS)]
 
 
 def find_round(name: str) -> Round | None:

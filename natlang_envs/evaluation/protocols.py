@@ -17,7 +17,7 @@ import gymnasium
 from gymnasium.envs.registration import load_env_creator
 
 from natlang_envs.env import NatLangEnv
-from natlang_envs.errors import UsageError, check_count, check_is, one_of, reason
+from natlang_envs.errors import UsageError, check_count, reason, require_choice, require_type
 from natlang_envs.making import make_pinned
 
 _SHORTENED = re.compile(r"(.+)\+first([1-9][0-9]*)")
@@ -128,13 +128,13 @@ def load_protocol(name: str) -> Protocol:
         UsageError: There is no such protocol, and the message names the closest ones; it is a shortened one; or the
             file holds none.
     """
-    check_is(str, name, "no protocol: give a name of protocol_names(), or a file that ends in .json")
+    require_type(name, str, "no protocol: give a name of protocol_names(), or a file that ends in .json")
     if name.endswith(".json"):
         return _read_protocol(Path(name))
     whole, episodes = split_shortened(name)
     if episodes is not None and whole in protocol_names():
         raise UsageError(f"{name} is a try of {whole}, its first {episodes} episodes: evaluate without --episodes")
-    one_of("protocol", name, protocol_names())
+    require_choice("protocol", name, protocol_names())
     return _parse((_folder() / f"{name}.json").read_text(encoding="utf-8"))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import gymnasium
 
-from natlang_envs.errors import UsageError, check_flag, check_is
+from natlang_envs.errors import UsageError, check_flag, require_type
 from natlang_envs.evaluation.playing import bounded
 from natlang_envs.evaluation.protocols import Protocol, load_protocol
 from natlang_envs.evaluation.runs import Journal, Played, prepare_folder, provenance
@@ -36,7 +36,7 @@ def record(
             step: another loop has gone on in the folder.
     """
     chosen = protocol if isinstance(protocol, Protocol) else load_protocol(protocol)
-    check_is(str, name, "no name: give what the agent is to be called, a str")
+    require_type(name, str, "no name: give what the agent is to be called, a str")
     check_flag("sampling", sampling)
     check_flag("resume", resume)
     return RecordedProtocol(chosen, Path(out), name, sampling, resume)

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from natlang_envs.errors import UsageError, check_count, check_flag, check_is
+from natlang_envs.errors import UsageError, check_count, check_flag, require_type
 from natlang_envs.evaluation.agents import (
     Agent,
     BatchAgent,
@@ -110,12 +110,12 @@ def evaluate(
     check_agent(agent)
     if not isinstance(protocol, Protocol):
         protocol = load_protocol(protocol)
-    check_is(str, name, "no name: give what the agent is to be called, a str")
+    require_type(name, str, "no name: give what the agent is to be called, a str")
     check_count("batch", batch)
     check_count("concurrency", concurrency)
     check_flag("resume", resume)
     if workers is not None:
-        check_is(Workers, workers, "no crew: give workers=Workers(count)")
+        require_type(workers, Workers, "no crew: give workers=Workers(count)")
         if budget is not None:
             raise UsageError("other processes keep no budget: leave workers out, and give concurrency")
     if episodes is not None:

@@ -21,7 +21,7 @@ from importlib.metadata import version
 from multiprocessing.connection import Connection
 from typing import Any, Literal, cast
 
-from natlang_envs.errors import UsageError, check_count, one_of
+from natlang_envs.errors import UsageError, check_count, require_choice
 from natlang_envs.evaluation.agents import Agent, load_agent, name_of
 from natlang_envs.evaluation.model_requests import Requests
 from natlang_envs.evaluation.playing import Answer, Crew, Player
@@ -52,7 +52,7 @@ class Workers:
 
     def crew(self, agent: Agent, protocol: Protocol, slots: int, requests: Callable[[int], Requests]) -> Crew:
         """Return the players, which each play `slots` units at a time, and keep their requests as the last one says."""
-        one_of("backend", self.backend, ("processes", "ray"))
+        require_choice("backend", self.backend, ("processes", "ray"))
         check_count("workers", self.count)
         if self.address is not None and self.backend != "ray":
             raise UsageError("an address is for the backend ray: add --backend ray")

@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from typing import Literal, NamedTuple
 
-from natlang_envs.errors import UsageError, check_count, one_of
+from natlang_envs.errors import UsageError, check_count, require_choice
 from natlang_envs.finder.documents import Kind, kind_of, read_text
 from natlang_envs.finder.engines import Broken, Scores
 from natlang_envs.finder.index import FileIndex
@@ -71,7 +71,7 @@ def find(index: FileIndex, question: str, top: int = TOP, kind: Literal["code", 
     Raises:
         UsageError: The question has no word, or is too long, or an argument is none of those named.
     """
-    one_of("kind", kind, ("code", "docs", "all"))
+    require_choice("kind", kind, ("code", "docs", "all"))
     check_count("top", top)
     if len(question) > LONGEST_QUESTION:
         raise UsageError(f"the question has {len(question):,} characters: ask in at most {LONGEST_QUESTION:,}")

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
-from natlang_envs.errors import one_of
+from natlang_envs.errors import require_choice
 from natlang_envs.files import alone, cache_folder, write_whole
 from natlang_envs.finder.documents import Document, read_document
 from natlang_envs.finder.engines import ENGINES, Broken, Busy, Engine, engine_name, engine_version
@@ -46,7 +46,7 @@ class FileIndex:
     def __init__(self, repository: Repository, engine: str | None = None, tell: Tell | None = None) -> None:
         self.repository = repository
         self.note = repository.left_out
-        self._name = one_of("engine", engine or engine_name(), list(ENGINES))
+        self._name = require_choice("engine", engine or engine_name(), list(ENGINES))
         self._tell = tell or _say_nothing
         self._folder: Path | None = self._make_folder()
         self.engine: Engine = self._open()

@@ -37,7 +37,7 @@ from openenv.core.env_server.mcp_types import (
 from openenv.core.env_server.types import EnvironmentMetadata
 
 from natlang_envs.env import MAX_COMMAND_LENGTH, NatLangEnv
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.learners.tried import tell_if_untried
 
 tell_if_untried("openenv")
@@ -143,7 +143,7 @@ class ServedEnvironment(Environment[CommandAction, TextObservation, TaskState]):
         """Begin an episode: of the task `task_id`, of the one at `index`, or of one drawn with the seed."""
         known = {"seed": int, "episode_id": str, "task_id": str, "split": str, "index": int}
         for name in unknown:
-            one_of("argument of reset", name, known)
+            require_choice("argument of reset", name, known)
         for (name, kind), given in zip(known.items(), (seed, episode_id, task_id, split, index), strict=True):
             if not isinstance(given, kind | None) or isinstance(given, bool):
                 raise UsageError(f"{name} must be {kind.__name__}, not {given!r:.99}")
@@ -162,7 +162,7 @@ class ServedEnvironment(Environment[CommandAction, TextObservation, TaskState]):
     ) -> Observation:
         """Give one command, or do what a client of tools asks; a step is over at once, so no time limit can run out."""
         for name in unknown:
-            one_of("argument of step", name, ("action", "timeout_s", "request_id"))
+            require_choice("argument of step", name, ("action", "timeout_s", "request_id"))
         if isinstance(action, ListToolsAction):
             return ListToolsObservation(tools=[_TOOL])
         if isinstance(action, CallToolAction):
@@ -185,7 +185,7 @@ class ServedEnvironment(Environment[CommandAction, TextObservation, TaskState]):
         """Call the tool; what is wrong with a call stands in the answer, as OpenEnv's clients of tools ask."""
         kind = ToolErrorType.TOOL_NOT_FOUND
         try:
-            one_of("tool", call.tool_name, [_ACT])
+            require_choice("tool", call.tool_name, [_ACT])
             kind = ToolErrorType.INVALID_ARGS
             seen = self._given(_command(call.arguments))
         except UsageError as error:
@@ -268,7 +268,7 @@ _TOOL = Tool(
 def _command(arguments: Mapping[str, Any]) -> str:
     """Return the argument of the tool, or raise `UsageError`."""
     for name in arguments:
-        one_of(f"argument of {_ACT}", name, ["command"])
+        require_choice(f"argument of {_ACT}", name, ["command"])
     command = arguments.get("command")
     if not isinstance(command, str):
         raise UsageError(f"{_ACT} takes the argument command, a str, not {command!r:.99}")

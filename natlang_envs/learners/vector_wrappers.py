@@ -15,7 +15,7 @@ from gymnasium.vector import AutoresetMode, VectorActionWrapper, VectorEnv, Vect
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from natlang_envs.errors import UsageError, command_at, one_of
+from natlang_envs.errors import UsageError, command_at, require_choice
 from natlang_envs.learners.encoders import SIZE, TextEncoder
 from natlang_envs.learners.wrappers import refuse_second
 from natlang_envs.spaces import check_commands, check_texts
@@ -100,7 +100,7 @@ class ChoiceIndexActions(VectorActionWrapper):
 
     def __init__(self, env: VectorEnv[Any, Any, Any], invalid: Literal["raise", "noop"] = "raise") -> None:
         super().__init__(env)
-        one_of("invalid", invalid, ("raise", "noop"))
+        require_choice("invalid", invalid, ("raise", "noop"))
         inner: Any = env
         check_commands(inner.single_action_space, "ChoiceIndexActions")
         self._max_commands = _inner(env).max_commands

@@ -18,7 +18,7 @@ from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
 
 from natlang_envs.env import MAX_COMMAND_LENGTH, unwrap, without_margins
-from natlang_envs.errors import UsageError, command_at, one_of
+from natlang_envs.errors import UsageError, command_at, require_choice
 from natlang_envs.prompt import CHAT_ROLE, History, PathStep, chat_messages, check_history, state_prompt
 from natlang_envs.spaces import UnicodeText, check_commands, check_texts
 
@@ -81,7 +81,7 @@ class ChoiceIndexActions(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructo
         super().__init__(env)
         check_commands(env.action_space, "ChoiceIndexActions")
         self._inner = unwrap(env)
-        self._noops = self._inner.max_commands if one_of("invalid", invalid, ("raise", "noop")) == "noop" else 0
+        self._noops = self._inner.max_commands if require_choice("invalid", invalid, ("raise", "noop")) == "noop" else 0
         self.action_space = spaces.Discrete(self._inner.max_commands)
 
     def reset(self, *, seed: int | None = None, options: Infos | None = None) -> tuple[Any, Infos]:

@@ -15,7 +15,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
-from natlang_envs.errors import one_of
+from natlang_envs.errors import require_choice
 
 GROUP = "natlang_envs.algorithms"
 # Settings of RL that some algorithms read and others do not.
@@ -51,7 +51,7 @@ def load_algorithm(name: str) -> Algorithm:
     own: dict[str, Algorithm] = import_module(f"{__name__}.methods").ALGORITHMS
     if name in own:
         return own[name]
-    one_of("rl.algorithm", name, (*own, *sorted(entry_points(group=GROUP).names)))
+    require_choice("rl.algorithm", name, (*own, *sorted(entry_points(group=GROUP).names)))
     (entry,) = entry_points(group=GROUP, name=name)
     found = entry.load()
     return found if isinstance(found, Algorithm) else Algorithm(found)

@@ -21,7 +21,7 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import DynamicCache
 from transformers.utils import logging
 
-from natlang_envs.errors import UsageError, check_is
+from natlang_envs.errors import UsageError, require_type
 from reference_agent import processes
 from reference_agent.models.adapters import Adapter, digest, without_adapters
 from reference_agent.models.backbone import check_player, checkpointed, load_backbone
@@ -127,8 +127,8 @@ class LanguageModel(PromptReader):
         Raises:
             UsageError: The folder holds no adapter for this base, or the settings allow none.
         """
-        check_is(ModelConfig, config, "no setting of a model: give ModelConfig(lora_rank=16), for example")
-        check_is(str, name, "no name of an adapter: give one such as 'policy'")
+        require_type(config, ModelConfig, "no setting of a model: give ModelConfig(lora_rank=16), for example")
+        require_type(name, str, "no name of an adapter: give one such as 'policy'")
         adapter = Adapter(self.model, name, config, folder, seed)
         return LanguageModel(self.model, self.tokenizer, adapter, self.chat, self.origin)
 

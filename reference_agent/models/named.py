@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.files import cache_folder, run_python
 from reference_agent.models.backbone import finished
 
@@ -44,7 +44,7 @@ def _check_id(name: str) -> None:
 
 def fetch_model(name: str, say: Callable[[str], None]) -> Path:
     """Put a named model into the cache folder unless it is there; return its folder."""
-    fetch = NAMED[one_of("model", name, NAMED)]
+    fetch = NAMED[require_choice("model", name, NAMED)]
     return finished(cache_folder() / "models" / name, lambda folder: fetch(folder, say))
 
 

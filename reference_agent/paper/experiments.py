@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.evaluation import load_protocol, protocol_names
 from natlang_envs.evaluation.protocols import Episode, Protocol
 from natlang_envs.making import make_env
@@ -297,7 +297,7 @@ def make_plan(
         raise UsageError(f"{setting!r} would change nothing: choose seeds with --seed")
     rows = rows_of(target, preset)
     for each in methods:
-        one_of("method", each, rows)
+        require_choice("method", each, rows)
         after = each.removesuffix("-sft")
         if target.gain and not {after, f"{after}-sft"} <= {*methods}:
             raise UsageError(f"{each} alone has no gain to show: choose --method {after}-sft,{after}")

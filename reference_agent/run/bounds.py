@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, require_choice
 
 # What a field takes, by the name of its type, and in words.
 _KINDS: dict[Any, tuple[Callable[[Any], bool], str]] = {
@@ -67,7 +67,7 @@ def check_bounds(settings: Any, table: str) -> None:
             if not holds(value):
                 raise UsageError(f"{table}{each.name} is {value!r:.100}: give {wanted}")
         if choices := each.metadata.get("choices"):
-            one_of(f"{table}{each.name}", value, choices)
+            require_choice(f"{table}{each.name}", value, choices)
 
 
 def _kind_of(given: Field[Any]) -> tuple[Callable[[Any], bool], str] | None:

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Column, Table
 
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, require_choice
 from reference_agent import processes
 from reference_agent.run.memory_command import memory_app
 
@@ -78,7 +78,7 @@ def train(
     Without a config, the run in --out goes on with its own settings.
     """
     # Imported here: torch takes seconds, and `--help` should not.
-    from natlang_envs.errors import one_of
+    from natlang_envs.errors import require_choice
     from reference_agent.paper.experiments import protocol_of
     from reference_agent.paper.tables import draw_curves, read_curve
     from reference_agent.rlft import Stopped
@@ -86,7 +86,7 @@ def train(
     from reference_agent.run.pipeline import train as run_training
 
     models = [each.stem for each in sorted((EXPERIMENTS / "presets").glob("*.toml")) if each.stem != "shipped"]
-    over = EXPERIMENTS / "presets" / f"{one_of('model', model, models)}.toml" if model else None
+    over = EXPERIMENTS / "presets" / f"{require_choice('model', model, models)}.toml" if model else None
     settings = settings_of(config, out, setting, over)
     with bars() as progress:
         try:
@@ -142,12 +142,12 @@ def reproduce(
     from reference_agent.paper.tables import lines, notes
     from reference_agent.rlft import Stopped
 
-    one_of("target", target, TARGETS)
-    one_of("preset", preset, PRESETS)
-    one_of("split", split, ("test", "validation"))
+    require_choice("target", target, TARGETS)
+    require_choice("preset", preset, PRESETS)
+    require_choice("split", split, ("test", "validation"))
     tasks, methods = ([name for each in given or [] for name in each.split(",")] for given in (task, method))
     for each in tasks:
-        one_of("task", each, TASKS)
+        require_choice("task", each, TASKS)
     from reference_agent.paper.reproduce import reproduce as run_plan
 
     plan = make_plan(TARGETS[target], PRESETS[preset], out, tasks, setting or [], split, methods, seed or [])
@@ -247,7 +247,7 @@ def search(
     from reference_agent.families.autoexplore.searcher.run import train_searchers
     from reference_agent.searcher.training import Settings
 
-    one_of("dataset", dataset, (LABELLED, EMBEDDED))
+    require_choice("dataset", dataset, (LABELLED, EMBEDDED))
     settings = Settings(epochs=epochs, updates=updates, negatives=negatives)
     with bars() as progress:
         found = train_searchers(out, seeds, settings, partial(show_step, progress, ""), dataset, depth, start)

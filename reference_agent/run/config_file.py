@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from natlang_envs.errors import UsageError, one_of, reason
+from natlang_envs.errors import UsageError, reason, require_choice
 from reference_agent.curriculum import Stage
 from reference_agent.run.config import Config, TeacherConfig
 from reference_agent.run.idle import idle, refuse
@@ -143,7 +143,7 @@ def _changed(default: Any, content: Any, where: str) -> Any:
     known = sorted(f"{where}{each.name}" for each in fields(default))
     values: dict[str, Any] = {}
     for key, value in content.items():
-        one_of("config key", f"{where}{key}", known)
+        require_choice("config key", f"{where}{key}", known)
         values[key] = _value(getattr(default, key), value, f"{where}{key}")
     return replace(default, **values)
 

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from natlang_envs.cli.support import progress_bar
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.tasks import check_learning_split
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def remember(
     from reference_agent.families.autoexplore.memory.learning import count, held_out
     from reference_agent.families.autoexplore.memory.learning import remember as learn
 
-    one_of("split", split, (NONE, "train", "known_train"))
+    require_choice("split", split, (NONE, "train", "known_train"))
     folders = folders_of(repositories)
     if labels is None:
         told = questions_of(split, folders)
@@ -115,7 +115,7 @@ def folders_of(repositories: Sequence[str]) -> dict[str, Path]:
             opened = open_repository(given)
             folder, name = opened.path, opened.name
         else:
-            name = one_of("repository, and no folder", given, (KNOWN, *catalogue()))
+            name = require_choice("repository, and no folder", given, (KNOWN, *catalogue()))
             folder = repository_folder(name)
         if folders.setdefault(name, folder) != folder:
             raise UsageError(f"two folders are called {name}: learn a memory of each")

@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from natlang_envs.errors import UsageError, check_is
+from natlang_envs.errors import UsageError, require_type
 from natlang_envs.files import alone, remove_leftovers, write_whole
 from reference_agent.collection import Report
 from reference_agent.models.backbone import check_backbone, check_device, finished, load_tokenizer
@@ -118,7 +118,7 @@ def load_model(name: str | Path = "tiny", config: ModelConfig = ModelConfig()) -
     Raises:
         UsageError: There is no such model, it is to be fetched first, or a setting has no effect on it.
     """
-    check_is((str, Path), name, "no model's name: give tiny, smollm2, a folder, or a hub id")
+    require_type(name, (str, Path), "no model's name: give tiny, smollm2, a folder, or a hub id")
     name = str(name)
     check_kind(config, ModelConfig)
     refuse("model.", idle_loaded(config, name))

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from natlang_envs.env import NatLangEnv
-from natlang_envs.errors import UsageError, one_of, reason
+from natlang_envs.errors import UsageError, reason, require_choice
 from reference_agent.families import FAMILIES, package_of
 from reference_agent.run.config import TeacherConfig
 from reference_agent.teachers.base import Lesson, Moment, Teacher, plan
@@ -35,7 +35,7 @@ def make_teacher(env: NatLangEnv, rng: np.random.Generator, config: TeacherConfi
 
     A chat model is no teacher by itself: it is given the environment's `"oracle"`, which this returns for it.
     """
-    one_of("teacher.name", config.name, (ORACLE, CHAT, *_BUILT_IN, *_registered()))
+    require_choice("teacher.name", config.name, (ORACLE, CHAT, *_BUILT_IN, *_registered()))
     name = config.name
     if name in (ORACLE, CHAT):
         name = env.family if env.family in (*_registered(), *_BUILT_IN) else GENERIC

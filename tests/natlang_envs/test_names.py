@@ -10,7 +10,7 @@ import pytest
 from gymnasium.envs.registration import load_env_creator
 
 from natlang_envs import ENVIRONMENTS, UsageError, record, unwrap
-from natlang_envs.errors import one_of
+from natlang_envs.errors import require_choice
 from natlang_envs.evaluation import evaluate, load_agent, load_protocol
 from natlang_envs.evaluation.agents import RandomAgent
 from natlang_envs.learners.wrappers import ScaleReward
@@ -138,7 +138,7 @@ def test_a_wrong_name_is_answered_with_all_of_few_names_and_the_nearest_of_many(
         ("else", many, f"{', '.join(many[:8])} and 12 more"),
     ):
         with pytest.raises(UsageError) as refusal:
-            one_of("start", given, names)
+            require_choice("start", given, names)
         assert str(refusal.value) == f"unknown start '{given}': choose one of {said}"
 
 

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from natlang_envs import NatLangEnv, UsageError, unwrap
+from natlang_envs.dangerous_taxi.causes import why as why_of_taxi
 from natlang_envs.dangerous_taxi.city import load_city
-from natlang_envs.dangerous_taxi.why import why as why_of_taxi
 from natlang_envs.dangerous_taxi.words import COMMANDS
 from natlang_envs.why import CAUSES, LONGEST, Misspelt, Why, why_of
 from tests.support.corridor import Corridor

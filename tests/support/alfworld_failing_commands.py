@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from natlang_envs.alfworld.causes import seen_here, why
 from natlang_envs.alfworld.engine.game import bits
 from natlang_envs.alfworld.engine.grammar import BY_NAME, NOTHING_HAPPENS
 from natlang_envs.alfworld.engine.world import World
 from natlang_envs.alfworld.plans import reference
-from natlang_envs.alfworld.why import seen_here, why
 from natlang_envs.why import CAUSES
 
 _SYNONYMS = {

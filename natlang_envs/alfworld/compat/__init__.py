@@ -42,7 +42,7 @@ from natlang_envs.alfworld.compat.config import (
 from natlang_envs.alfworld.engine.goals import TASK_TYPES
 from natlang_envs.alfworld.games.folder import game_paths
 from natlang_envs.alfworld.games.official import check_kind
-from natlang_envs.errors import UsageError, one_of, reason
+from natlang_envs.errors import UsageError, reason, require_choice
 
 __all__ = ["AlfredBatch", "AlfredTWEnv", "get_environment", "load_config"]
 
@@ -57,7 +57,7 @@ def get_environment(env_type: str) -> type[AlfredTWEnv]:
     """Return the class that a config's `env.type` names."""
     if env_type in _VISUAL:
         raise UsageError(f"env.type {env_type!r} shows images, and here there are texts alone: set 'AlfredTWEnv'")
-    one_of("env.type", env_type, ("AlfredTWEnv",))
+    require_choice("env.type", env_type, ("AlfredTWEnv",))
     return AlfredTWEnv
 
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from natlang_envs.alfworld.causes import why
 from natlang_envs.alfworld.compat.config import Settings
 from natlang_envs.alfworld.compat.expert_plan import Planner
 from natlang_envs.alfworld.engine.game import Game, parse_game
 from natlang_envs.alfworld.engine.game_file import read_game_file
 from natlang_envs.alfworld.engine.grammar import NOTHING_HAPPENS
 from natlang_envs.alfworld.engine.world import World
-from natlang_envs.alfworld.why import why
 from natlang_envs.errors import UsageError
 from natlang_envs.why import Why
 

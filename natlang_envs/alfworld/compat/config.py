@@ -14,7 +14,7 @@ from typing import Any, Literal, cast
 from natlang_envs.alfworld.engine.goals import TASK_TYPES
 from natlang_envs.alfworld.engine.grammar import GRAMMARS
 from natlang_envs.alfworld.games.official import VARIABLE
-from natlang_envs.errors import UsageError, is_count, one_of
+from natlang_envs.errors import UsageError, is_count, require_choice
 from natlang_envs.evaluation.protocols import load_protocol
 from natlang_envs.why import check_explaining
 
@@ -61,7 +61,7 @@ def settings_of(config: Config, train_eval: str, grammar: str | None = None, exp
     """
     _warn_of_unknown_keys(config)
     training = train_eval == "train"
-    method = one_of("general.training_method", str(value(config, "general", "training_method")), _METHODS)
+    method = require_choice("general.training_method", str(value(config, "general", "training_method")), _METHODS)
     steps = value(config, _METHODS[method], "training", "max_nb_steps_per_episode")
     if not is_count(steps, 1):
         raise UsageError(
@@ -69,7 +69,7 @@ def settings_of(config: Config, train_eval: str, grammar: str | None = None, exp
         )
     expert = None
     if training and method == "dagger":
-        expert = one_of("env.expert_type", str(value(config, "env", "expert_type")), ("handcoded", "planner"))
+        expert = require_choice("env.expert_type", str(value(config, "env", "expert_type")), ("handcoded", "planner"))
     asked = _agreed(config, "explain", explain)
     explains, explained = check_explaining(
         False if asked is None else asked, _section(config, "env").get("feedback", "plain")
@@ -86,7 +86,7 @@ def settings_of(config: Config, train_eval: str, grammar: str | None = None, exp
 
 def games_folder(config: Config, train_eval: str) -> Path:
     """Return the folder of a split's games."""
-    key = DATA[one_of("train_eval", train_eval, DATA)]
+    key = DATA[require_choice("train_eval", train_eval, DATA)]
     given = value(config, "dataset", key)
     if not isinstance(given, str | os.PathLike):
         raise UsageError(f"dataset.{key} is {given!a}: set it to a folder of games")
@@ -150,7 +150,7 @@ def _grammar(config: Config, grammar: str | None) -> str | None:
     if (file := _section(config, "logic").get("grammar")) in GRAMMARS:
         raise UsageError(f"logic.grammar is {file!r} and has to be a file, which no game is played by: use env.grammar")
     asked = _agreed(config, "grammar", grammar)
-    return None if asked is None else one_of("grammar", str(asked), GRAMMARS)
+    return None if asked is None else require_choice("grammar", str(asked), GRAMMARS)
 
 
 def _agreed(config: Config, name: str, argument: Any) -> Any:

@@ -23,12 +23,12 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from natlang_envs.alfworld.causes import why
 from natlang_envs.alfworld.compat.batch import parsed
 from natlang_envs.alfworld.engine.grammar import NOTHING_HAPPENS
 from natlang_envs.alfworld.engine.world import World
 from natlang_envs.alfworld.plans import reference
-from natlang_envs.alfworld.why import why
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, require_choice
 
 __all__ = ["AlfredDemangler", "AlfredInfos", "EnvInfos", "Filter", "GameState", "start"]
 
@@ -56,7 +56,7 @@ class EnvInfos:
 
     def __init__(self, *, extras: Iterable[str] = (), **requested: bool) -> None:
         for name in requested:
-            one_of("information", name, _NAMES)
+            require_choice("information", name, _NAMES)
             if requested[name] and name in _REFUSED:
                 raise UsageError(f"{name} is only known to TextWorld's own engine: leave it out")
         self.basics = [name for name in _NAMES if requested.get(name)]

@@ -17,7 +17,7 @@ from natlang_envs.alfworld.engine.game_file import GameText, read_game_file
 from natlang_envs.alfworld.engine.goals import LOOK, STATIONS, TREATMENTS, Goal, parse_goal
 from natlang_envs.alfworld.engine.grammar import BY_NAME, GRAMMARS, MIDDLE_OF_THE_ROOM, Grammar, listing
 from natlang_envs.alfworld.engine.pddl_facts import MARKS, ProblemFacts, type_name
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, require_choice
 
 __all__ = ["GRAMMARS", "Game", "GameText", "Receptacle", "Thing", "bits", "parse_game", "read_game_file"]
 
@@ -175,7 +175,7 @@ def parse_game(text: GameText, numbers: Random | None = None) -> Game:
     Raises:
         UsageError: The problem is truncated, not of ALFWorld's domain, or cannot be solved; the grammar is unknown.
     """
-    grammar = BY_NAME[one_of("grammar", text.grammar, GRAMMARS)]
+    grammar = BY_NAME[require_choice("grammar", text.grammar, GRAMMARS)]
     facts = ProblemFacts(text.problem, numbers)
     names, goal = facts.names, parse_goal(facts.goal)
     types = {each: type_name(kind) for name in ("receptacletype", "objecttype") for each, kind in facts.pairs[name]}

@@ -13,7 +13,7 @@ from natlang_envs.alfworld.engine.grammar import GRAMMARS
 from natlang_envs.alfworld.games import generator
 from natlang_envs.alfworld.games.generator import GAMES, NEW_GAMES, GeneratedGame, parse_task_id, task_ids
 from natlang_envs.alfworld.games.splits import UNSEEN_PLANS, GeneratedSplit, check_task_types, generated_split
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.tasks import DrawnTasks
 
 Goals = Literal["official", "new", "all"]
@@ -45,7 +45,7 @@ class MadeGames(DrawnTasks):
         self._types = check_task_types(task_types)
         self._goal = goal
         self._goals: Goals = goals
-        self._grammar = one_of("grammar", grammar or GRAMMARS[0], GRAMMARS)
+        self._grammar = require_choice("grammar", grammar or GRAMMARS[0], GRAMMARS)
         self._choose(split)
 
     @abstractmethod

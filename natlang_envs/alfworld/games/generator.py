@@ -21,7 +21,7 @@ from natlang_envs.alfworld.games.game_builder import build_game
 from natlang_envs.alfworld.games.layout import Layout, WeightedChoice, lay_out, places_for
 from natlang_envs.alfworld.games.pddl_writer import problem_text
 from natlang_envs.alfworld.games.size_limits import within_limits
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.task_random import TaskRandom
 
 PREFIX = "generated"
@@ -61,7 +61,7 @@ def parse_task_id(task_id: str) -> TaskId:
     if parts is None:
         raise UsageError(f"unknown task {str(task_id)[:200]!a}: the id of a generated game reads like {EXAMPLE!r}")
     here = room(int(parts["room"]))
-    found = TaskId(one_of("task type", parts["task_type"], TASK_TYPES), here.number, int(parts["number"]))
+    found = TaskId(require_choice("task type", parts["task_type"], TASK_TYPES), here.number, int(parts["number"]))
     if str(found) != task_id:
         raise UsageError(f"unknown task {task_id!r}: the game of these parts has the id {str(found)!r}")
     if found.number in NEW_GAMES and here.seen:
@@ -114,7 +114,7 @@ def _aim_random(task_id: str) -> TaskRandom:
 
 def generate(task_id: str, grammar: str = GRAMMARS[0]) -> GameText:
     """Return the game of a task id, as it is written down."""
-    return generated_game(task_id).text(one_of("grammar", grammar, GRAMMARS))
+    return generated_game(task_id).text(require_choice("grammar", grammar, GRAMMARS))
 
 
 class GeneratedGame(NamedTuple):

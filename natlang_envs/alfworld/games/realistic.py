@@ -21,7 +21,7 @@ from natlang_envs.alfworld.games.generator import GeneratedGame, game_in, is_pos
 from natlang_envs.alfworld.games.layout import WeightedChoice
 from natlang_envs.alfworld.games.realistic_layout import lay_out_realistically, possible, second_places
 from natlang_envs.alfworld.games.splits import HELD_OUT_PLANS, UNSEEN_PLANS, VALIDATION_UNSEEN, generated_split
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.task_random import TaskRandom
 
 PREFIX = "realistic"
@@ -68,7 +68,7 @@ def parse_task_id(task_id: str) -> TaskId:
     if parts is None:
         raise UsageError(f"unknown task {str(task_id)[:200]!a}: the id of a realistic game reads like {EXAMPLE!r}")
     task_type, thing, target, number, game = parts.groups()
-    aim = Aim(one_of("task type", task_type, TASK_TYPES), thing, target)
+    aim = Aim(require_choice("task type", task_type, TASK_TYPES), thing, target)
     if aim not in aims(task_type, room(int(number)).number, "all").outcomes:
         raise UsageError(f"unknown task {task_id!r}: floor plan {number} has no such task, choose another")
     return TaskId(aim, int(number), int(game))
@@ -124,7 +124,7 @@ class RealisticTasks(MadeGames):
 
     def _choose(self, split: str) -> None:
         known: _Split = VALIDATION_UNSEEN if split == VALIDATION_UNSEEN else generated_split(split)
-        one_of("goals", self._goals, get_args(Goals))
+        require_choice("goals", self._goals, get_args(Goals))
         self._numbers = _NUMBERS[known]
         self._rooms = _rooms(known)
         self._mix = _mix(self._types, self._rooms, self._goals, self._goal)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Literal, cast, get_args
 
 from natlang_envs.alfworld.engine.goals import TASK_TYPES
-from natlang_envs.errors import UsageError, is_count, one_of
+from natlang_envs.errors import UsageError, is_count, require_choice
 
 UNSEEN_PLANS = (10, 219, 308, 424)  # the floor plans of the official `valid_unseen`; all others are seen
 # Seen rooms, two of each kind, that the realistic games hold out of train and validation.
@@ -43,7 +43,7 @@ def official_split(split: str) -> OfficialSplit | None:
     """Return the official name of a split, or None for `"all"`."""
     if split == VALIDATION_UNSEEN:
         raise UsageError(f"only the realistic games have the split {split!r}: pass source='realistic'")
-    return OFFICIAL_SPLITS.get(one_of("split", split, (*OFFICIAL_SPLITS, "all")))
+    return OFFICIAL_SPLITS.get(require_choice("split", split, (*OFFICIAL_SPLITS, "all")))
 
 
 def generated_split(split: str) -> GeneratedSplit | None:
@@ -68,7 +68,7 @@ def check_task_types(task_types: object) -> tuple[str, ...]:
 
 def _named(task_type: str | int) -> str:
     if isinstance(task_type, str):
-        return one_of("task type", task_type, TASK_TYPES)
+        return require_choice("task type", task_type, TASK_TYPES)
     if not is_count(task_type, 1) or task_type > len(TASK_TYPES):
         raise UsageError(f"unknown task type {task_type!r}: choose a number from 1 to {len(TASK_TYPES)}, or a name")
     return TASK_TYPES[task_type - 1]

@@ -18,7 +18,7 @@ from natlang_envs.alfworld.engine.grammar import TASK_PREFIX
 from natlang_envs.alfworld.games import generator, realistic, synthetic_rooms
 from natlang_envs.alfworld.games.official import GAME, TRAJECTORY
 from natlang_envs.alfworld.textworld.files import game_file
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.files import write_whole
 
 _MAKERS = {
@@ -42,7 +42,7 @@ def export_game(text: GameText, folder: Path, overwrite: bool = False) -> Path:
 def game_of(task_id: str, grammar: str = GRAMMARS[0]) -> GameText:
     """Return a generated or realistic game, or one in a synthetic room."""
     made = _MAKERS.get(task_id.partition("/")[0], generator.generated_game)
-    return made(task_id).text(one_of("grammar", grammar, GRAMMARS))
+    return made(task_id).text(require_choice("grammar", grammar, GRAMMARS))
 
 
 def folder_of(task_id: str) -> Path:

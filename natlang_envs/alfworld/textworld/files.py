@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from natlang_envs.alfworld.engine.game_file import GameText
 from natlang_envs.alfworld.engine.grammar import BY_NAME
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, require_choice
 
 MISSING = (
     "{} cannot be imported: run `pip install 'natlang-envs[alfworld]'` "
@@ -34,7 +34,7 @@ class Rules(NamedTuple):
 
 def rules(grammar: str) -> Rules:
     """Return the domain and the texts of one of `GRAMMARS`."""
-    wanted = BY_NAME[one_of("grammar", grammar, BY_NAME)]
+    wanted = BY_NAME[require_choice("grammar", grammar, BY_NAME)]
     domain, texts = _package_files()
     if "sink" in wanted.cleaners:
         domain = _replace(domain, ";(receptacleType ?r SinkType)", "(receptacleType ?r SinkType)")

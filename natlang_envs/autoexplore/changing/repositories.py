@@ -14,7 +14,7 @@ from typing import Any
 
 from natlang_envs.autoexplore.changing.running import Subject, open_subject
 from natlang_envs.autoexplore.dataset.catalogue import PinnedRepository, catalogue
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.tasks import Split
 
 OWN, PUBLIC = "own", "public"
@@ -93,7 +93,7 @@ def change_repository(name: str) -> ChangeRepository:
     Raises:
         UsageError: There is none of this name.
     """
-    return change_repositories()[one_of("repository", name, change_repositories())]
+    return change_repositories()[require_choice("repository", name, change_repositories())]
 
 
 def pinned_for_changes() -> dict[str, PinnedRepository]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from natlang_envs.autoexplore.dataset.unpack import unpack
-from natlang_envs.errors import UsageError, one_of, reason
+from natlang_envs.errors import UsageError, reason, require_choice
 from natlang_envs.files import cache_folder
 from natlang_envs.tasks import Split
 
@@ -90,7 +90,7 @@ def read_catalogue(path: Path) -> dict[str, PinnedRepository]:
 
 def pinned_repository(name: str) -> PinnedRepository:
     """Return a repository of the dataset."""
-    return catalogue()[one_of("repository", name, catalogue())]
+    return catalogue()[require_choice("repository", name, catalogue())]
 
 
 def repository_folder(name: str) -> Path:

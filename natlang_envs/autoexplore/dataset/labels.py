@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, cast, get_args, get_type_hints
 
-from natlang_envs.errors import UsageError, one_of, reason
+from natlang_envs.errors import UsageError, reason, require_choice
 from natlang_envs.files import write_whole
 from natlang_envs.repository.texts import MAX_QUESTION
 from natlang_envs.spaces import escape_surrogates
@@ -121,7 +121,7 @@ class Label:
 
 def wording_named(name: str) -> Wording:
     """Return a wording by name."""
-    return cast("Wording", one_of("wording", name, WORDINGS))
+    return cast("Wording", require_choice("wording", name, WORDINGS))
 
 
 def parse(value: object) -> Label:

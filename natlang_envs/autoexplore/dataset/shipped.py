@@ -27,7 +27,7 @@ from natlang_envs.autoexplore.dataset.labels import (
     read_labels,
     read_object,
 )
-from natlang_envs.errors import one_of
+from natlang_envs.errors import require_choice
 
 
 class Restriction(NamedTuple):
@@ -86,7 +86,7 @@ def read_shipped(path: Path) -> list[Label]:
 
 def part_named(name: str) -> Part | KnownSplit:
     """Return a split by name."""
-    return cast("Part | KnownSplit", one_of("split", name, (*PARTS, *KNOWN_SPLITS)))
+    return cast("Part | KnownSplit", require_choice("split", name, (*PARTS, *KNOWN_SPLITS)))
 
 
 def digest() -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from natlang_envs.autoexplore.episode import GOAL_REWARD
+from natlang_envs.autoexplore.freely.causes import why
 from natlang_envs.autoexplore.freely.drawing import FreeTask, FreeTasks, checked, rules_of, scored
 from natlang_envs.autoexplore.freely.lab import lab
 from natlang_envs.autoexplore.freely.patching import WORD, applied, commands
 from natlang_envs.autoexplore.freely.rules import Verdict, counted
 from natlang_envs.autoexplore.freely.testing import LIMITS
-from natlang_envs.autoexplore.freely.why import why
 from natlang_envs.copilot import AutoExploreCopilot, TaskCommand, Turn
 from natlang_envs.copilot.copilot import FINAL, describe
 from natlang_envs.copilot.shell import Shell

@@ -7,13 +7,13 @@ from collections.abc import Collection, Sequence
 from natlang_envs.autoexplore.asking import AskingEnv
 from natlang_envs.autoexplore.dataset.labels import Wording
 from natlang_envs.autoexplore.episode import HORIZON
+from natlang_envs.autoexplore.searching.causes import why
 from natlang_envs.autoexplore.searching.episode import SearchEpisode
 from natlang_envs.autoexplore.searching.listing import MAX_LIST, ORDERS, Order
 from natlang_envs.autoexplore.searching.plan import ranked_plan, shortest_plan
-from natlang_envs.autoexplore.searching.why import why
 from natlang_envs.autoexplore.tasks import ExploreSplit, ExploreTasks, make_tasks
 from natlang_envs.env import Outcome
-from natlang_envs.errors import one_of
+from natlang_envs.errors import require_choice
 from natlang_envs.repository.texts import EXIT, FILE_BUDGET
 from natlang_envs.repository.tree import Repository
 from natlang_envs.why import Feedback, Why
@@ -89,7 +89,7 @@ class AutoExploreSearchEnv(AskingEnv[ExploreTasks, SearchEpisode]):
         explain: bool = False,
         feedback: Feedback = "plain",
     ) -> None:
-        one_of("order", order, ORDERS)
+        require_choice("order", order, ORDERS)
         self._order: Order = order
         tasks = make_tasks(depth, split, dataset, repository, question, target, wording)
         super().__init__(tasks, horizon, file_budget, render_mode, MAX_LIST, explain, feedback)

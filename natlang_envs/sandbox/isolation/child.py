@@ -12,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 
 import natlang_envs
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.files import cache_folder
 from natlang_envs.sandbox.isolation.watch import Completed
 
@@ -129,7 +129,7 @@ def command_line(argv: Sequence[str], python: str) -> list[str] | Completed:
     """Return the command line that runs `argv`, or the answer where there is nothing to run."""
     if not argv:
         raise UsageError("nothing to run: give python or pip and its arguments")
-    name = one_of("program", argv[0], ("python", "python3", "pip", "pip3"))
+    name = require_choice("program", argv[0], ("python", "python3", "pip", "pip3"))
     rest = list(argv[1:])
     if any("\0" in each for each in rest):
         return Completed(REFUSED, b"", f"{name}: an argument holds a NUL\n".encode(), None)

@@ -14,7 +14,7 @@ import numpy as np
 from natlang_envs.dangerous_taxi.city import IN_TAXI, Cell, City
 from natlang_envs.dangerous_taxi.env import DangerousTaxiEnv
 from natlang_envs.env import NatLangEnv
-from natlang_envs.errors import one_of
+from natlang_envs.errors import require_choice
 from reference_agent.families import phrases
 from reference_agent.teachers.base import Lesson, Moment, Sayings
 
@@ -67,7 +67,7 @@ class TaxiTeacher:
 
 def make(env: NatLangEnv, rng: np.random.Generator, regret: str = "first", walls: bool = False) -> TaxiTeacher:
     """Return the teacher of DangerousTaxi; its options are those of `TaxiTeacher`."""
-    one_of("teacher.regret", regret, ("first", "last"))
+    require_choice("teacher.regret", regret, ("first", "last"))
     return TaxiTeacher(rng, regret, walls)
 
 

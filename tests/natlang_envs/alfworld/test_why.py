@@ -10,12 +10,12 @@ import gymnasium
 import pytest
 
 from natlang_envs import unwrap
+from natlang_envs.alfworld.causes import seen_here, why
 from natlang_envs.alfworld.compat import AlfredTWEnv
 from natlang_envs.alfworld.engine.game import bits, parse_game
 from natlang_envs.alfworld.engine.grammar import NOTHING_HAPPENS
 from natlang_envs.alfworld.engine.world import World
 from natlang_envs.alfworld.games.generator import generate
-from natlang_envs.alfworld.why import seen_here, why
 from natlang_envs.errors import UsageError
 from tests.support.alfworld_failing_commands import failing_commands, measure
 from tests.support.alfworld_real import needs_textworld

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from natlang_envs.autoexplore.asking import AskingEnv
+from natlang_envs.autoexplore.changing.picking.causes import why
 from natlang_envs.autoexplore.changing.picking.episode import HORIZON, MAX_NAME, NAMES, ChangeEpisode
 from natlang_envs.autoexplore.changing.picking.plan import way_to
 from natlang_envs.autoexplore.changing.picking.tasks import FAMILY, Bench, ChangeTasks, kinds_of_task, make_tasks
 from natlang_envs.autoexplore.changing.picking.views import EDITS, PAGE_LINES, WIDTH, Key, Place
-from natlang_envs.autoexplore.changing.picking.why import why
 from natlang_envs.env import Outcome
-from natlang_envs.errors import check_flag, one_of
+from natlang_envs.errors import check_flag, require_choice
 from natlang_envs.repository.texts import FILE_BUDGET, SUBMIT
 from natlang_envs.tasks import Split
 from natlang_envs.why import Feedback, Why
@@ -107,7 +107,7 @@ class AutoExploreChangeEnv(AskingEnv[ChangeTasks, ChangeEpisode]):
         explain: bool = False,
         feedback: Feedback = "plain",
     ) -> None:
-        one_of("start", start, STARTS)
+        require_choice("start", start, STARTS)
         check_flag("partial", partial)
         self._start: Start = start
         self._partial = partial

@@ -12,7 +12,7 @@ from natlang_envs.autoexplore.changing.picking.shelf import Shelf, shelf_of
 from natlang_envs.autoexplore.changing.picking.views import Key, Place, Source, View
 from natlang_envs.autoexplore.changing.repositories import OWN, PUBLIC
 from natlang_envs.autoexplore.tasks import EMBEDDED
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.repository.mutations import apply
 from natlang_envs.tasks import SPLITS, Split, TaskList, check_in_split
 
@@ -139,7 +139,7 @@ def _shipped() -> Iterator[tuple[str, Book]]:
 
 def make_tasks(split: Split, dataset: str | None, repository: str | None) -> ChangeTasks:
     """Return the tasks that the arguments of an environment describe."""
-    one_of("split", split, SPLITS)
+    require_choice("split", split, SPLITS)
     if repository is not None:
         if dataset is None:
             raise UsageError("a repository of your own needs tasks as dataset: make them with natlang data mutate")
@@ -150,7 +150,7 @@ def make_tasks(split: Split, dataset: str | None, repository: str | None) -> Cha
     if dataset is not None and str(dataset).endswith(".jsonl"):
         raise UsageError(f"the tasks of {dataset} are of a folder of yours: name it, repository=…")
     wanted = {EMBEDDED: OWN, PUBLIC: PUBLIC, None: OWN if split == "all" else None}
-    kind = wanted[dataset if dataset is None else one_of("dataset", dataset, (EMBEDDED, PUBLIC))]
+    kind = wanted[dataset if dataset is None else require_choice("dataset", dataset, (EMBEDDED, PUBLIC))]
     parts = ((part, book) for part, book in _shipped() if split in ("all", part))
     return ChangeTasks({book.repository: book for _, book in parts if kind in (None, book.kind)}, split)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from natlang_envs.autoexplore.causes import FILLING, QUOTES, VERBS, WHOLE, no_verb, spelt
 from natlang_envs.autoexplore.changing.picking.episode import ChangeEpisode
 from natlang_envs.autoexplore.changing.picking.views import EDITS, Source
-from natlang_envs.autoexplore.why import FILLING, QUOTES, VERBS, WHOLE, no_verb, spelt
 from natlang_envs.env import Outcome
 from natlang_envs.repository.texts import HERE, NEXT, PREVIOUS, SUBMIT, TEST, UNDO, UP, unknown_command
 from natlang_envs.why import Why

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from natlang_envs.autoexplore.causes import FILLING, QUOTES, VERBS, WHOLE, no_verb, spelt
 from natlang_envs.autoexplore.searching.episode import SearchEpisode
 from natlang_envs.autoexplore.searching.listing import AGAIN
-from natlang_envs.autoexplore.why import FILLING, QUOTES, VERBS, WHOLE, no_verb, spelt
 from natlang_envs.env import Outcome
 from natlang_envs.repository.texts import unknown_command
 from natlang_envs.repository.words import stem
