@@ -19,7 +19,7 @@ from typer.main import get_command
 
 from natlang_envs.cli.main import app
 from natlang_envs.cli.support import EXTRAS
-from natlang_envs.evaluation import load_protocol, protocol_names, why_development
+from natlang_envs.evaluation import Protocol, load_protocol, protocol_names, why_development
 from natlang_envs.files import write_whole
 from natlang_envs.making import make_env
 from natlang_envs.registration import ENVIRONMENTS, SANDBOXED, Registration
@@ -104,26 +104,31 @@ def extras() -> Iterator[str]:
 
 
 def protocols() -> Iterator[str]:
-    """Yield the table of the protocols."""
-    rows = (
-        [
-            f"`{each.name}`",
-            str(len(each.episodes)),
-            str(each.horizon),
-            f"no: {why}" if (why := why_development(each.name)) else "yes",
-            each.description.replace("|", "\\|"),
-        ]
-        for each in map(load_protocol, protocol_names())
-    )
-    yield from table("| protocol | episodes | steps | live rounds | which |", rows)
+    """Yield a table of the protocols with live rounds, and one for each reason to have none."""
+    groups: dict[str, list[Protocol]] = {"": []}
+    for protocol in map(load_protocol, protocol_names()):
+        groups.setdefault(why_development(protocol.name), []).append(protocol)
+    for reason, group in groups.items():
+        yield f"Without live rounds, since {reason}:" if reason else "With live rounds:"
+        rows = ([f"`{each.name}`", str(len(each.episodes)), str(each.horizon), _tasks_of(each)] for each in group)
+        yield from ["", *table("| protocol | episodes | steps | tasks |", rows), ""]
 
 
 def api() -> Iterator[str]:
-    """Yield the part of docs/api.md: every public name with the first line of its docstring."""
+    """Yield the part of docs/api.md: every public name with the first line of its docstring, once."""
+    listed: set[int] = set()
     for module, names in public_names():
         found = import_module(module)
-        rows = ([f"`{name}`", _describe(getattr(found, name))] for name in names)
-        yield from [f"## `{module}`", "", _first_line(found), "", *table("| name | what it is |", rows), ""]
+        yield from [f"## `{module}`", "", _first_line(found), ""]
+        new = {name: thing for name in names if id(thing := getattr(found, name)) not in listed}
+        listed.update(map(id, new.values()))
+        yield from (f"- `{name}`: {_describe(thing)}" for name, thing in new.items())
+        yield ""
+
+
+def _tasks_of(protocol: Protocol) -> str:
+    """Return the protocol's description without the count, which is a column of the table."""
+    return protocol.description.replace(f", {len(protocol.episodes)} of them", "").replace("|", "\\|")
 
 
 def _defined(module: str) -> Iterator[str]:
@@ -149,7 +154,7 @@ def _sentence(text: str) -> str:
 
 def _describe(thing: object) -> str:
     if inspect.isclass(thing) or inspect.isfunction(thing):
-        return _first_line(thing).replace("|", "\\|")
+        return _first_line(thing)
     return f"a `{type(thing).__name__}`"
 
 
