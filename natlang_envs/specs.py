@@ -1,4 +1,4 @@
-"""Specs that tell an environment's own horizon, and make no `TimeLimit` of it."""
+"""Specs with an environment's own horizon, which make no `TimeLimit`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gymnasium.envs.registration import EnvSpec
 
 
 class OwnHorizonSpec(EnvSpec):
-    """A spec whose `max_episode_steps` tells the horizon, for wrappers and trainers that read it there.
+    """A spec whose `max_episode_steps` is the horizon, for wrappers and trainers.
 
     What is made again from its JSON or its pickle has no `TimeLimit` around it: the environment counts, and so knows of
     `restore`, and says at the horizon whether it terminated or was truncated.

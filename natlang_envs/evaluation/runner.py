@@ -42,7 +42,7 @@ _MOST_GROUPS = 50  # of tasks, one of which each is begun before the first reque
 
 
 class Progress(NamedTuple):
-    """How far an evaluation is.
+    """The progress of an evaluation.
 
     Attributes:
         done: Episodes that have ended, those of an earlier start included.

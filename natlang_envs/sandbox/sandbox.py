@@ -81,7 +81,7 @@ def _in_turn(
 
 
 class AutoExploreSandbox:
-    """A copy-on-write sandbox over a repository; the original is never modified.
+    """A copy-on-write sandbox over a repository.
 
     `cd`, `ls`, `cat`, `head`, `tail`, `echo`, `grep`, `find`, `wc`, `sed -n` and `pwd` are answered here, without a
     process, also in pipes; `> FILE`, `>> FILE` and here-documents write into the sandbox. `python` and `pip` run in

@@ -91,7 +91,7 @@ class Directions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Game:
-    """The static facts of a game; sets of things and receptacles are integers with a bit for each (see `bits`).
+    """The static facts of a game; an integer with a bit for each is a set (see `bits`).
 
     Attributes:
         task: What is asked, the whole sentence.
