@@ -33,8 +33,8 @@ _PART = re.compile(r"^\[characters ([\d,]+) to ", re.MULTILINE)
 _NAMED = re.compile(r"I name (\S+)\. ")
 HEAD = f"""# Ten games in known repositories
 
-The player's reflections say what was read, what of it looks best, and what the memory names next. Each is true of what was
-shown.
+The player's reflections say what was read, what of it looks best, and what the memory names next. Each is true of what
+was shown.
 
 Shown are the first {EACH} games that `recall-smollm2` won and the first {EACH} that it lost on `{PROTOCOL}`, in the
 order of its recording. Each reflection is as recorded, except that the list of what was read stands only before the
@@ -69,7 +69,7 @@ def game(env: gymnasium.Env[str, str], recorded: Trajectory, horizon: int) -> It
     """
     _, info = env.reset(seed=recorded.seed, options={"task_id": recorded.task_id})
     question = info["task"].partition(": ")[2]
-    targets = ", ".join(f"`{target}`" for target in _targets()[recorded.task_id])
+    targets = ", ".join(_targets()[recorded.task_id])
     yield f"## {'Won' if recorded.success else 'Lost'}: `{recorded.task_id}`\n\n{question} Answered by {targets}.\n"
     read: dict[str, set[str]] = {}
     folder: list[str] = []
