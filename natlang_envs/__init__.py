@@ -8,7 +8,7 @@ tasks, task_random   tasks with stable ids, their splits, and random numbers key
 prompt               the state of any environment as text, and labels for its commands
 answers/             reads the command in what a model answers
 registration         every id; registers them with Gymnasium and PettingZoo
-making               makes an environment by its id
+make_env             makes an environment by its id
 trajectory           recorded episodes, their digests and their replay
 files                files written whole or not at all, locks, the cache folder
 why                  why a command did nothing: a closed set of causes

@@ -102,7 +102,8 @@ def command_at(commands: Sequence[str], position: int, noops: int) -> str | None
 @cache
 def _known_arguments(cls: type) -> tuple[str, ...] | None:
     """Return the names of a class's arguments, or None where it takes any."""
-    parameters = list(signature(cls.__init__).parameters.values())[1:]  # without self
+    given = getattr(cls, "__signature__", None)
+    parameters = list((given or signature(cls.__init__)).parameters.values())[0 if given else 1 :]  # without self
     if any(each.kind is Parameter.VAR_KEYWORD for each in parameters):
         return None
     return tuple(each.name for each in parameters)

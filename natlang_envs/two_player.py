@@ -22,7 +22,7 @@ from pettingzoo.utils.wrappers import OrderEnforcingWrapper  # pyright: ignore[r
 
 from natlang_envs.env import unwrap
 from natlang_envs.errors import MADE_WITH, UsageError, check_arguments, check_flag, command_at, require_choice
-from natlang_envs.making import make_pinned
+from natlang_envs.make_env import make_pinned
 from natlang_envs.prompt import (
     History,
     PathStep,

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from inspect import Parameter, Signature, signature
 from numbers import Integral
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, ClassVar, Final, NamedTuple, Self
 
 import numpy as np
 from gymnasium.error import ResetNeeded
@@ -72,6 +73,14 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         UsageError: There is no such autoreset mode, `num_envs` is no whole number of at least 1, or
             `max_episode_steps` is not from 1 to the horizon.
     """
+
+    single_class: ClassVar[type[NatLangEnv]]  # a fast form names it, and takes its arguments
+    __signature__: ClassVar[Signature]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "single_class" in vars(cls):
+            cls.__signature__ = _with_arguments_of(cls.single_class, cls)
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Refuse an unknown argument by name, and a class without its hooks."""
@@ -387,6 +396,15 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         last = self._observations.copy()
         last[~mask] = None
         return {"final_obs": last, "_final_obs": mask, "final_info": self._infos(mask), "_final_info": mask.copy()}
+
+
+def _with_arguments_of(single_class: type[NatLangEnv], form: type[NatLangVectorEnv]) -> Signature:
+    """Return the signature of a vector form whose `*arguments` and `**named` are those of the single environment."""
+    own = list(signature(form.__init__).parameters.values())[1:]
+    taken = list(signature(single_class.__init__).parameters.values())[1:]
+    variadic = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+    every = [*own[:1], *taken, *(each for each in own[1:] if each.kind not in variadic)]
+    return Signature(sorted(every, key=lambda each: each.kind))
 
 
 def _checked_limit(limit: Any, horizon: int) -> int | None:

@@ -9,7 +9,7 @@ import verifiers.v1 as vf
 
 from natlang_envs.learners.tried import tell_if_untried
 from natlang_envs.learners.trl import tasks
-from natlang_envs.making import make_env
+from natlang_envs.make_env import make_env
 from natlang_envs.prompt import CHAT_ROLE, listed, state_prompt
 
 __all__ = ["NatLangEnv", "NatLangTaskset"]

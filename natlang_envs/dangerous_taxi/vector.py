@@ -15,14 +15,12 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from natlang_envs.dangerous_taxi.city import CLASSIC, ILLEGAL, City, load_city
-from natlang_envs.dangerous_taxi.env import ILLEGAL_REWARD, DangerousTaxiEnv, Stage, outcomes
+from natlang_envs.dangerous_taxi.env import ILLEGAL_REWARD, DangerousTaxiEnv, outcomes
 from natlang_envs.dangerous_taxi.render import render_ansi, render_rgb
-from natlang_envs.dangerous_taxi.tasks import MapKind, parse_task_id
+from natlang_envs.dangerous_taxi.tasks import TaxiTasks, parse_task_id
 from natlang_envs.dangerous_taxi.words import COMMAND_INDEX, COMMANDS, REFUSED, TASKS, descriptions, unknown_command
 from natlang_envs.env import NatLangEnv, Outcome
-from natlang_envs.tasks import Split
 from natlang_envs.vector import Indices, NatLangVectorEnv, Outcomes, object_array
-from natlang_envs.why import Feedback
 
 _UNKNOWN = len(COMMANDS)  # the column of the tables that stands for any other text
 
@@ -65,32 +63,29 @@ class DangerousTaxiVectorEnv(NatLangVectorEnv):
     Every episode has a row in one table of transitions, or all share a row on the classic map.
     """
 
+    single_class = DangerousTaxiEnv
+
     def __init__(
         self,
         num_envs: int = 1,
-        stage: Stage = "delivery",
-        map: MapKind = "classic",
-        split: Split = "all",
-        horizon: int = 30,
-        render_mode: str | None = None,
+        *arguments: Any,
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         max_episode_steps: int | None = None,
-        explain: bool = False,
-        feedback: Feedback = "plain",
+        **named: Any,
     ) -> None:
-        env = DangerousTaxiEnv(stage, map, split, horizon, render_mode, explain, feedback)
+        env = self.single_class(*arguments, **named)
         super().__init__(env, num_envs, autoreset_mode, max_episode_steps)
         self._chance = [_Uniforms(*seeding.np_random()) for _ in range(num_envs)]
         self._env = env
-        self.stage: Stage = stage
-        legal = outcomes(stage)
+        self.stage = env.stage
+        legal = outcomes(env.stage)
         self._legal_rewards = np.array([each.reward for each in legal] + [0.0])
         self._legal_ends = np.array([each.terminated for each in legal] + [False])
         self._legal_answers = object_array([each.feedback for each in legal] + [""])
         self._refusals = object_array([*REFUSED, ""])
         self._states = np.zeros(num_envs, dtype=np.int64)
         # Known as long as every episode is in this one city; None on generated maps.
-        self._only_city = load_city(CLASSIC) if map == "classic" else None
+        self._only_city = load_city(CLASSIC) if isinstance(env.tasks, TaxiTasks) and env.tasks.classic else None
         self._cities = [load_city(CLASSIC)] * num_envs
         # The last column, of unknown text, stays illegal everywhere.
         self._tables = np.full((1, 0, _UNKNOWN + 1), ILLEGAL, dtype=np.int32)

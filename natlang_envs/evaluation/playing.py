@@ -18,7 +18,7 @@ from natlang_envs.evaluation.model_requests import Requests
 from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.evaluation.runs import Place, Played
 from natlang_envs.prompt import PathStep
-from natlang_envs.trajectory import MAX_ACTION_CHARACTERS, MAX_REFLECTION_BYTES, AsRecorded, Recorder, as_recorded
+from natlang_envs.trajectory import MAX_ACTION_CHARACTERS, MAX_REFLECTION_BYTES, Recorder, as_recorded
 
 Answer = tuple[list[Played], Exception | None]  # the episodes that have ended, and what stopped the others
 
@@ -150,7 +150,7 @@ class Game:
         self._tokens += decision.tokens
         self.earned += float(reward)
         self.ended = terminated or truncated
-        path = (*self.given.path, PathStep(str(action), info["feedback"]))
+        path = (*self.given.path, PathStep(action, info["feedback"]))
         listed = info["admissible_commands"]
         self.given = replace(self.given, path=path, observation=observation, admissible_commands=listed)
 
@@ -161,7 +161,7 @@ class Game:
         return Played(self._position, recorded, self._tokens, dict(asked.answers), asked.bill)
 
 
-def bounded(action: str, reflection: str | None, listed: Sequence[str]) -> tuple[AsRecorded, str | None]:
+def bounded(action: str, reflection: str | None, listed: Sequence[str]) -> tuple[str, str | None]:
     """Return an action and a reflection as they are played and recorded: cut to what a recording may hold.
 
     The action is without the white space around it that `step` would remove.
@@ -172,4 +172,4 @@ def bounded(action: str, reflection: str | None, listed: Sequence[str]) -> tuple
         reflection = reflection.encode("utf-8", "backslashreplace")[:MAX_REFLECTION_BYTES].decode("utf-8", "ignore")
     if len(action) > MAX_ACTION_CHARACTERS // 6:
         action = action.encode("utf-8", "backslashreplace").decode()[:MAX_ACTION_CHARACTERS].rstrip()
-    return AsRecorded(action), reflection
+    return action, reflection

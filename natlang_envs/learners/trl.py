@@ -24,7 +24,7 @@ from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError, check_count, check_flag
 from natlang_envs.learners.tried import tell_if_untried
 from natlang_envs.learners.trl_writing import Form, write
-from natlang_envs.making import make_env
+from natlang_envs.make_env import make_env
 from natlang_envs.prompt import CHAT_ROLE, Screen, chat_messages, listed, state_prompt
 from natlang_envs.tasks import check_learning_split
 
