@@ -392,7 +392,7 @@ CPUS_OF_AN_ACTOR = 0.1
 TRAINING_GAMES = 16  # generated ones, in the package's own format
 
 
-class Cost(NamedTuple):
+class RolloutCost(NamedTuple):
     """What a rollout took.
 
     Attributes:
@@ -483,7 +483,7 @@ def choice(number: int, step: int, commands: Sequence[str]) -> str:
     return random.Random(f"{number}/{step}").choice(sorted(commands))
 
 
-def played(package: str, settings: dict[str, Any], files: list[str], count: int, steps: int) -> Cost:
+def played(package: str, settings: dict[str, Any], files: list[str], count: int, steps: int) -> RolloutCost:
     """Play a rollout by a driver with a Ray actor for each environment; without a package they hold nothing."""
     import ray
 
@@ -503,10 +503,10 @@ def played(package: str, settings: dict[str, Any], files: list[str], count: int,
     for worker in workers:
         ray.kill(worker)
     time.sleep(5)  # until their memory is free
-    return Cost(sum(each[0] for each in costs), wall, sum(each[1] for each in costs), said.hexdigest())
+    return RolloutCost(sum(each[0] for each in costs), wall, sum(each[1] for each in costs), said.hexdigest())
 
 
-def batch(settings: dict[str, Any], files: list[str], count: int, steps: int) -> Cost:
+def batch(settings: dict[str, Any], files: list[str], count: int, steps: int) -> RolloutCost:
     """Play the same rollout by batches of ours in one process."""
     base = AlfredTWEnv(settings, "train")
     base.game_files = files
@@ -526,7 +526,7 @@ def batch(settings: dict[str, Any], files: list[str], count: int, steps: int) ->
         commands = [choice(number, step, each[1]) for number, each in enumerate(shown)]
         if step:
             said.update(repr([(text, sorted(listed)) for text, listed in shown]).encode())
-    return Cost(took, took, private(os.getpid()) - resident, said.hexdigest())
+    return RolloutCost(took, took, private(os.getpid()) - resident, said.hexdigest())
 
 
 def against(what: str, theirs: float, ours: Sequence[float], unit: str, floor: float | None = None) -> Row:

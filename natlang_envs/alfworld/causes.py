@@ -14,7 +14,15 @@ from natlang_envs.alfworld.engine.actions import add_at_receptacle, add_in_hand
 from natlang_envs.alfworld.engine.game import Game, bits
 from natlang_envs.alfworld.engine.grammar import BY_NAME
 from natlang_envs.alfworld.engine.world import World
-from natlang_envs.alfworld.wording import Lexicon, Meant, Named, first_of_several, lexicon_of, place_kinds, read_command
+from natlang_envs.alfworld.wording import (
+    Lexicon,
+    Named,
+    ParsedCommand,
+    first_of_several,
+    lexicon_of,
+    place_kinds,
+    read_command,
+)
 from natlang_envs.why import Why
 
 _MOST: Final = 24  # readings of one command that are tried
@@ -79,7 +87,7 @@ def seen_here(world: World) -> int:
 # What a command may mean.
 
 
-def _readings(world: World, lexicon: Lexicon, meant: Meant) -> Iterator[_Reading]:
+def _readings(world: World, lexicon: Lexicon, meant: ParsedCommand) -> Iterator[_Reading]:
     """Yield what a command may mean, the likeliest first."""
     verb, game = meant.verb, world.game
     if verb is None:
@@ -139,7 +147,7 @@ def _here(world: World) -> list[tuple[int, str]]:
     return [(each, world.game.receptacles[each].name) for each in world.game.at[world.location]]
 
 
-def _worded(game: Game, command: str, meant: Meant, reading: _Reading) -> Why:
+def _worded(game: Game, command: str, meant: ParsedCommand, reading: _Reading) -> Why:
     """Return how a command has to be written that would work."""
     text, names = reading.text, [each for each in (meant.first, meant.second) if each]
     verb = "go to" if reading.verb == "go" else text.partition(" ")[0]
@@ -155,7 +163,7 @@ def _worded(game: Game, command: str, meant: Meant, reading: _Reading) -> Why:
     return Why("other grammar", "The words of this game are others.", text)
 
 
-def _unnamed(world: World, lexicon: Lexicon, meant: Meant) -> Why | None:
+def _unnamed(world: World, lexicon: Lexicon, meant: ParsedCommand) -> Why | None:
     """Return what is wrong with the names of a command; None if it names what there may be."""
     for role, named in zip(_roles(meant.verb), (meant.first, meant.second), strict=False):
         if named is None:
@@ -186,7 +194,7 @@ def _roles(verb: str | None) -> tuple[str, ...]:
     return (_THING, _THING if verb == "slice" else _PLACE)
 
 
-def _no_thing(world: World, lexicon: Lexicon, meant: Meant, named: Named) -> Why:
+def _no_thing(world: World, lexicon: Lexicon, meant: ParsedCommand, named: Named) -> Why:
     """Return that a receptacle is nothing to take or use; what is held may be treated with it."""
     words = f"The command {meant.said!a:.60} is not for a {named.kind}."
     treated = (

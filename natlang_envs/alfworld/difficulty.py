@@ -29,7 +29,7 @@ class AlfredTasks(Tasks, Protocol):
         ...
 
 
-class Measured(NamedTuple):
+class GameDifficulty(NamedTuple):
     """How difficult a game is."""
 
     distractors: int  # things within reach that are not of the type that the task is about
@@ -37,7 +37,7 @@ class Measured(NamedTuple):
     plan_length: int  # steps of the reference plan, which knows where everything is
 
 
-def measure(game: Game) -> Measured:
+def measure(game: Game) -> GameDifficulty:
     """Return how difficult a game is."""
     reach = game.lying() & game.pickupable
     known, sought = usual_locations(), game.goal.object_type
@@ -46,11 +46,11 @@ def measure(game: Game) -> Measured:
         (depth for depth, place in enumerate(order, 1) if game.contents[place] & game.wanted & reach), len(order)
     )
     others = sum(game.things[thing].type != sought for thing in bits(reach))
-    return Measured(others, depth, len(reference(World(game))))
+    return GameDifficulty(others, depth, len(reference(World(game))))
 
 
 class TasksOfDifficulty:
-    """Those tasks whose games are as difficult as asked, such as `{"plan_length": (1, 8)}`, of any of `Measured`."""
+    """The tasks in given ranges of `GameDifficulty`, such as `{"plan_length": (1, 8)}`."""
 
     def __init__(self, tasks: AlfredTasks, difficulty: Difficulty) -> None:
         require_type(difficulty, Mapping, "no difficulty: give a dict such as {'plan_length': (1, 8)}")
@@ -96,7 +96,7 @@ class TasksOfDifficulty:
 
 
 def _range(name: str, given: Sequence[int]) -> tuple[int, int]:
-    require_choice("difficulty", name, Measured._fields)
+    require_choice("difficulty", name, GameDifficulty._fields)
     is_range = isinstance(given, Sequence) and len(given) == 2 and all(is_count(each, 0) for each in given)  # pyright: ignore[reportUnnecessaryIsInstance]
     if not is_range or given[0] > given[1]:
         raise UsageError(f"the difficulty {name} must be a lowest and a highest number, such as (1, 8), not {given!r}")

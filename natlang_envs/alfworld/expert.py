@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from natlang_envs.alfworld.engine.goals import PLACE, TREATMENTS, Goal
 from natlang_envs.alfworld.engine.grammar import BY_NAME, NOTHING_HAPPENS, TASK_PREFIX
-from natlang_envs.alfworld.observation_memory import Memory, read_goal, type_of
+from natlang_envs.alfworld.observation_memory import ObservationMemory, read_goal, type_of
 from natlang_envs.alfworld.usual_locations import UsualLocations, usual_locations
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput
@@ -58,7 +58,7 @@ class Expert:
 
     def __init__(self, first_observation: str, places: UsualLocations | None = None, goal: Goal | None = None) -> None:
         self.goal = read_goal(first_observation) if goal is None else goal
-        self.memory = Memory(first_observation)
+        self.memory = ObservationMemory(first_observation)
         self.subgoal: Subgoal | None = None
         self._places = usual_locations() if places is None else places
         self._kinds = {name: type_of(name) for name in self.memory.receptacles}

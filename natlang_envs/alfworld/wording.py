@@ -102,7 +102,7 @@ class Named(NamedTuple):
         return self.kind if self.number is None else f"{self.kind} {self.number}"
 
 
-class Meant(NamedTuple):
+class ParsedCommand(NamedTuple):
     """What a command may mean; `verb` is None where no verb was recognised."""
 
     verb: str | None
@@ -146,7 +146,7 @@ class Lexicon:
         return Named(other or kind, number, other is not None, True)
 
 
-def read_command(command: str, lexicon: Lexicon) -> Meant:
+def read_command(command: str, lexicon: Lexicon) -> ParsedCommand:
     """Return what a command may mean."""
     plain = " ".join(command.lower().split()).strip(_QUOTES)
     plain = _LEAD.sub("", plain).strip(_QUOTES) if " " in plain else plain
@@ -159,14 +159,14 @@ def read_command(command: str, lexicon: Lexicon) -> Meant:
     else:
         found = _misspelt_verbs().meant(words[0])
         if found is None or found[0] not in words[0][:2]:  # to eat is not to heat
-            return Meant(None, None, None, words[0], plain, False)
+            return ParsedCommand(None, None, None, words[0], plain, False)
         said, misspelt, count = found, True, 1
     verb, rest = _VERBS[said], words[count:]
     while rest and rest[0] in _BETWEEN:
         rest = rest[1:]
     at = next((number for number, word in enumerate(rest) if word in _BETWEEN), len(rest))
     second = [word for word in rest[at:] if word not in _BETWEEN]
-    return Meant(verb, lexicon.named(rest[:at]), lexicon.named(second), said, plain, misspelt)
+    return ParsedCommand(verb, lexicon.named(rest[:at]), lexicon.named(second), said, plain, misspelt)
 
 
 def first_of_several(command: str) -> str:

@@ -12,8 +12,8 @@ from gymnasium.error import ResetNeeded
 from natlang_envs.conformance.case import (
     SEEDS,
     Case,
-    Moment,
     NotApplicable,
+    StepResult,
     advance,
     assert_raises,
     assert_same,
@@ -66,7 +66,7 @@ _DRAWS = 40
 _SPLITS = ("train", "validation", "test")
 
 
-def _check_texts(env: NatLangEnv, moment: Moment) -> None:
+def _check_texts(env: NatLangEnv, moment: StepResult) -> None:
     observation = moment.observation
     where = f"after {moment.action!r:.80}"
     assert type(observation) is str, f"the observation {where} is a {type(observation).__name__}, not a str"
@@ -78,7 +78,7 @@ def _check_texts(env: NatLangEnv, moment: Moment) -> None:
         assert command in env.action_space, f"the command {command!r} listed {where} is not in {env.action_space}"
 
 
-def _check_info(env: NatLangEnv, moment: Moment) -> None:
+def _check_info(env: NatLangEnv, moment: StepResult) -> None:
     info, where = moment.info, f"after {moment.action!r:.80}"
     keys = sorted([*INFO_TYPES, *(["why"] if env.explains else [])])
     assert sorted(info) == keys, f"the info {where} has the keys {sorted(info)}, not {keys}"
@@ -302,7 +302,7 @@ def splits_are_disjoint(case: Case) -> None:
             assert again.observation == start.observation, f"{task_id!r} differs in the split 'all'"
 
 
-def _plans(case: Case) -> Iterator[tuple[NatLangEnv, Moment, list[str]]]:
+def _plans(case: Case) -> Iterator[tuple[NatLangEnv, StepResult, list[str]]]:
     env = case.make_inner()
     for seed in range(10):
         start = begin(env, seed)

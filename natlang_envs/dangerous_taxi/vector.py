@@ -74,6 +74,7 @@ class DangerousTaxiVectorEnv(NatLangVectorEnv):
         **named: Any,
     ) -> None:
         env = self.single_class(*arguments, **named)
+        assert isinstance(env, DangerousTaxiEnv)
         super().__init__(env, num_envs, autoreset_mode, max_episode_steps)
         self._chance = [_Uniforms(*seeding.np_random()) for _ in range(num_envs)]
         self._env = env

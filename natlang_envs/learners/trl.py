@@ -163,7 +163,7 @@ def reward(
 
 
 @dataclass
-class _Episode:
+class _RolloutEpisode:
     """One game, and its tokens so far: those of the model's have log-probabilities, those of the environment's none."""
 
     env: NatLangEnv
@@ -286,7 +286,7 @@ def _limit(max_tokens: int | None, trainer: Any) -> float:
     return takes if max_tokens is None else max_tokens
 
 
-def _begin(env: NatLangEnv, task_id: str, tokenizer: Any, changes_only: bool, thinks: bool) -> _Episode:
+def _begin(env: NatLangEnv, task_id: str, tokenizer: Any, changes_only: bool, thinks: bool) -> _RolloutEpisode:
     observation, info = env.reset(options={"task_id": task_id})
     state, role = state_prompt(info["task"], [], observation), _THINKING_ROLE if thinks else CHAT_ROLE
     if tokenizer.chat_template:
@@ -294,14 +294,14 @@ def _begin(env: NatLangEnv, task_id: str, tokenizer: Any, changes_only: bool, th
         text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
     else:
         text = f"{role}\n\n{state}\n{listed(info['admissible_commands'])}\n>"
-    return _Episode(env, _tokens(tokenizer, text), Screen(observation, info, changes_only))
+    return _RolloutEpisode(env, _tokens(tokenizer, text), Screen(observation, info, changes_only))
 
 
 def _tokens(tokenizer: Any, text: str) -> list[int]:
     return list(tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
-def _step(episode: _Episode, tokens: list[int], command: str, tokenizer: Any, longest: float) -> None:
+def _step(episode: _RolloutEpisode, tokens: list[int], command: str, tokenizer: Any, longest: float) -> None:
     """Give the command that the model wrote, and append what the environment answers, or EOS where the game ended."""
     observation, earned, terminated, truncated, info = episode.env.step(command)
     episode.earned += float(earned)

@@ -61,7 +61,7 @@ class Step(NamedTuple):
     won: bool
 
 
-class Recording(NamedTuple):
+class EngineRecording(NamedTuple):
     """A game as it was played.
 
     Attributes:
@@ -84,7 +84,7 @@ class Recording(NamedTuple):
         return self.steps[-1].won
 
 
-class Difference(NamedTuple):
+class EngineDifference(NamedTuple):
     """Where two engines part.
 
     Attributes:
@@ -171,7 +171,7 @@ def _odd(random: TaskRandom, commands: tuple[str, ...]) -> str:
     return forms[random.below(len(forms))]
 
 
-def differences(recording: Recording, game: Game) -> Iterator[Difference]:
+def differences(recording: EngineRecording, game: Game) -> Iterator[EngineDifference]:
     """Yield where our engine does not do what a recording says; its state is saved and restored on the way."""
     world = World(game)
     for number, (command, text, commands, won) in enumerate(recording.steps):
@@ -181,11 +181,11 @@ def differences(recording: Recording, game: Game) -> Iterator[Difference]:
             world.set_state(state)
         got = world.step(command) if number else world.intro()
         if got != text:
-            yield Difference(number, command, "text", text, got)
+            yield EngineDifference(number, command, "text", text, got)
         if world.commands != commands:
-            yield Difference(number, command, "commands", *_apart(commands, world.commands))
+            yield EngineDifference(number, command, "commands", *_apart(commands, world.commands))
         if world.won is not won:
-            yield Difference(number, command, "won", str(won), str(world.won))
+            yield EngineDifference(number, command, "won", str(won), str(world.won))
 
 
 def _apart(expected: tuple[str, ...], got: tuple[str, ...]) -> tuple[str, str]:
@@ -194,16 +194,16 @@ def _apart(expected: tuple[str, ...], got: tuple[str, ...]) -> tuple[str, str]:
     return ("another order", "another order") if only == ([], []) else (f"also {only[0]}", f"also {only[1]}")
 
 
-def write_recording(path: Path, recording: Recording) -> None:
+def write_recording(path: Path, recording: EngineRecording) -> None:
     """Write a recording as compressed JSON."""
     write_whole(path, gzip.compress(json.dumps(recording._asdict(), ensure_ascii=False).encode(), mtime=0))
 
 
-def read_recording(path: Path) -> Recording | None:
+def read_recording(path: Path) -> EngineRecording | None:
     """Read a recording; None where there is none, or a broken one."""
     try:
         content: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
         steps = tuple(Step(command, text, tuple(listed), won) for command, text, listed, won in content.pop("steps"))
-        return Recording(**content, steps=steps)
+        return EngineRecording(**content, steps=steps)
     except (OSError, EOFError, ValueError, TypeError, LookupError):
         return None

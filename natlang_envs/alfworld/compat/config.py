@@ -42,7 +42,7 @@ _EXAMPLE = "alfworld's configs/base_config.yaml"
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class EpisodeSettings:
     """What a config says about episodes."""
 
     max_steps: int
@@ -53,7 +53,9 @@ class Settings:
     explained: bool  # whether the observation does, too
 
 
-def settings_of(config: Config, train_eval: str, grammar: str | None = None, explain: bool | None = None) -> Settings:
+def settings_of(
+    config: Config, train_eval: str, grammar: str | None = None, explain: bool | None = None
+) -> EpisodeSettings:
     """Return what a config says about the episodes of a split.
 
     All splits but `"train"` are played without an expert and in the numbers of the files. A grammar, and whether to
@@ -74,7 +76,7 @@ def settings_of(config: Config, train_eval: str, grammar: str | None = None, exp
     explains, explained = check_explaining(
         False if asked is None else asked, _section(config, "env").get("feedback", "plain")
     )
-    return Settings(
+    return EpisodeSettings(
         max_steps=steps,
         shuffled=bool(value(config, "env", "domain_randomization")) and training,
         expert=cast("ExpertType | None", expert),

@@ -144,7 +144,7 @@ class Filter(_Wrapper):
         return asked | {f"extra.{name}": state.get(f"extra.{name}") for name in infos.extras}
 
 
-class _Game:
+class _BareGame:
     """A game without wrappers."""
 
     def __init__(self, infos: EnvInfos) -> None:
@@ -186,9 +186,9 @@ class _Game:
         del seed
         return []
 
-    def copy(self) -> _Game:
+    def copy(self) -> _BareGame:
         """Return a copy that goes on from the same state."""
-        other = object.__new__(_Game)
+        other = object.__new__(_BareGame)
         vars(other).update(vars(self))
         if self._world is not None:
             other._world = World(self._game)
@@ -223,7 +223,7 @@ def start(path: str, request_infos: EnvInfos | None = None, wrappers: Sequence[C
     Raises:
         UsageError: The file is no game, or `AlfredDemangler()` is missing.
     """
-    env: Any = _Game(request_infos or EnvInfos())
+    env: Any = _BareGame(request_infos or EnvInfos())
     for wrapper in wrappers:
         env = wrapper(env)
     env.load(path)

@@ -22,7 +22,7 @@ from natlang_envs.alfworld.games.pddl_writer import beginning, goal_of, location
 _Row = tuple[str, str, tuple[int, ...], int]
 
 
-class _Kind:
+class _ThingType:
     """A type of thing in a room: its name in the game, the sets that it is in, and those that never move."""
 
     def __init__(self, type: str, movable: bool) -> None:
@@ -62,7 +62,7 @@ class _Parts:
         movable = frozenset(here.movable)
         # In the order of the problem's names, where a type is followed by "_", which is before all letters.
         in_order = sorted(types, key=lambda kind: f"{kind.lower()}_")
-        self.kinds = {kind: _Kind(kind, kind in movable) for kind in in_order}
+        self.kinds = {kind: _ThingType(kind, kind in movable) for kind in in_order}
         for each in here.fixtures:
             name = thing_id(each.type.lower(), each.spot)
             places = tuple([self.numbers[place] for place in receptacles_of(each)])
@@ -139,7 +139,7 @@ def build_game(here: Room, layout: Layout, aim: Aim, task: str, grammar: str) ->
     )
 
 
-def _rows(kind: _Kind, places: list[int], objects: tuple[Object, ...], parts: _Parts) -> list[_Row]:
+def _rows(kind: _ThingType, places: list[int], objects: tuple[Object, ...], parts: _Parts) -> list[_Row]:
     """Return the things of a type, in order; `places` are those of its objects in the layout, which has `objects`."""
     rows = kind.fixtures.copy()
     several = len(rows) + len(places) > 1

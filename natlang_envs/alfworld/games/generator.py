@@ -43,7 +43,7 @@ _SENTENCES: dict[str, tuple[str, str]] = {
 }
 
 
-class TaskId(NamedTuple):
+class GeneratedTaskId(NamedTuple):
     """The parts of a task id; `str` writes it."""
 
     task_type: str
@@ -55,13 +55,15 @@ class TaskId(NamedTuple):
         return f"{PREFIX}/{_ROOMS[room(self.room).seen]}/{self.task_type}/{self.room}/{self.number:03}"
 
 
-def parse_task_id(task_id: str) -> TaskId:
+def parse_task_id(task_id: str) -> GeneratedTaskId:
     """Return the parts of a task id."""
     parts = _TASK_ID.fullmatch(str(task_id))
     if parts is None:
         raise UsageError(f"unknown task {str(task_id)[:200]!a}: the id of a generated game reads like {EXAMPLE!r}")
     here = room(int(parts["room"]))
-    found = TaskId(require_choice("task type", parts["task_type"], TASK_TYPES), here.number, int(parts["number"]))
+    found = GeneratedTaskId(
+        require_choice("task type", parts["task_type"], TASK_TYPES), here.number, int(parts["number"])
+    )
     if str(found) != task_id:
         raise UsageError(f"unknown task {task_id!r}: the game of these parts has the id {str(found)!r}")
     if found.number in NEW_GAMES and here.seen:
@@ -88,7 +90,7 @@ def task_ids(
         for place in rooms_for(task_type, seen):
             aims = _aims(task_type, place)
             wanted = {each for each in aims.outcomes if aim in (None, each.goal)}
-            before = str(TaskId(task_type, place, 0))[: -len(f"{0:03}")]
+            before = str(GeneratedTaskId(task_type, place, 0))[: -len(f"{0:03}")]
             for number in numbers if wanted else ():
                 task = f"{before}{number:03}"
                 if aim is None or aims.draw(_aim_random(task)) in wanted:
@@ -100,10 +102,10 @@ def draw_task_id(
 ) -> str:
     """Return the id of a game: task types and kinds of rooms as often as officially, then any room and any number."""
     task_type, places = _mix(tuple(task_types), seen).at(uniform())
-    return str(TaskId(task_type, places[int(uniform() * len(places))], numbers[int(uniform() * len(numbers))]))
+    return str(GeneratedTaskId(task_type, places[int(uniform() * len(places))], numbers[int(uniform() * len(numbers))]))
 
 
-def aim_of(task: TaskId) -> Aim:
+def aim_of(task: GeneratedTaskId) -> Aim:
     """Return what a game is about, without making it."""
     return _aims(task.task_type, task.room).draw(_aim_random(str(task)))
 

@@ -110,7 +110,7 @@ class Layout(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Kind:
+class _MovableType:
     """A type of object in a room, when a task is not about it; of 1,000, `loose` lie out of reach."""
 
     type: str
@@ -128,7 +128,7 @@ class Grounds:
         self.single = frozenset([index for index, kind in enumerate(self.types) if kind in known.single])
         self.locations = [here.locations[each.location] for each in here.receptacles]
         self.kinds = [
-            _Kind(kind, _numbers(kind), known.loose.get(kind, 0), _places(kind, self.types, None))
+            _MovableType(kind, _numbers(kind), known.loose.get(kind, 0), _places(kind, self.types, None))
             for kind in here.movable
         ]
         # The lowest of the spots that things in each receptacle can have; in centimetres.

@@ -31,7 +31,7 @@ _TASK_ID = re.compile(rf"{PREFIX}/(\w+)/([A-Za-z]+)-([A-Za-z]+)/([1-9][0-9]{{0,2
 _Split = Literal["train", "validation", "validation_unseen", "test"] | None
 
 
-class TaskId(NamedTuple):
+class RealisticTaskId(NamedTuple):
     """The parts of a task id; `str` writes it."""
 
     aim: Aim
@@ -62,7 +62,7 @@ _NUMBERS: dict[_Split, range] = {
 }
 
 
-def parse_task_id(task_id: str) -> TaskId:
+def parse_task_id(task_id: str) -> RealisticTaskId:
     """Return the parts of a task id."""
     parts = _TASK_ID.fullmatch(str(task_id))
     if parts is None:
@@ -71,7 +71,7 @@ def parse_task_id(task_id: str) -> TaskId:
     aim = Aim(require_choice("task type", task_type, TASK_TYPES), thing, target)
     if aim not in aims(task_type, room(int(number)).number, "all").outcomes:
         raise UsageError(f"unknown task {task_id!r}: floor plan {number} has no such task, choose another")
-    return TaskId(aim, int(number), int(game))
+    return RealisticTaskId(aim, int(number), int(game))
 
 
 @cache
@@ -134,7 +134,7 @@ class RealisticTasks(MadeGames):
         task_type, places = self._mix.at(uniform())
         number = places[int(uniform() * len(places))]
         aim = _aims(task_type, number, self._goals, self._goal).at(uniform())
-        return str(TaskId(aim, number, self._numbers[int(uniform() * len(self._numbers))]))
+        return str(RealisticTaskId(aim, number, self._numbers[int(uniform() * len(self._numbers))]))
 
     def split_of(self, task_id: str) -> str:
         """Return the split of a game."""
@@ -157,7 +157,7 @@ class RealisticTasks(MadeGames):
             for place in self._rooms:
                 for task_type in self._types:
                     for aim in _aims(task_type, place, self._goals, self._goal).outcomes:
-                        yield str(TaskId(aim, place, number))
+                        yield str(RealisticTaskId(aim, place, number))
 
 
 def realistic_game(task_id: str) -> GeneratedGame:
