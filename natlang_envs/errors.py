@@ -88,7 +88,6 @@ def check_count(name: str, given: Any, least: int = 1) -> int:
 
 
 def is_count(given: Any, least: int) -> bool:
-    """Return whether it is a whole number of at least `least`."""
     return not isinstance(given, bool) and isinstance(given, Integral) and int(given) >= least
 
 

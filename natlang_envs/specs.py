@@ -24,11 +24,9 @@ class OwnHorizonSpec(EnvSpec):
         return EnvSpec(**_spec_values(self, None if own else self.max_episode_steps))
 
     def to_json(self) -> str:
-        """Return the spec as JSON."""
         return self._plain().to_json()
 
     def make(self, **kwargs: Any) -> Any:
-        """Make the environment again."""
         return self._plain().make(**kwargs)
 
     def __reduce__(self) -> Any:
@@ -49,6 +47,5 @@ def with_horizon(spec: EnvSpec, horizon: int) -> EnvSpec:
 
 
 def _spec_values(spec: EnvSpec, limit: int | None) -> dict[str, Any]:
-    """Return the arguments of a spec like this one, with another limit."""
     values: dict[str, Any] = {each.name: getattr(spec, each.name) for each in fields(spec) if each.init}
     return {**values, "max_episode_steps": limit}

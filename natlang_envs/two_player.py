@@ -175,11 +175,9 @@ class TwoPlayerEnv(AECEnv[str, dict[str, Any], Any]):
         return {"text": policy_prompt(self._state, self._reflection, enumerate_actions(commands)), "action_mask": mask}
 
     def render(self) -> Any:
-        """Return the environment's picture."""
         return self.env.render()
 
     def close(self) -> None:
-        """Close the environment."""
         self.env.close()
 
 

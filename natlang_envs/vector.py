@@ -299,7 +299,6 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         return self.get_attr("np_random")
 
     def _lend_whole(self, index: int) -> NatLangEnv:
-        """Return a single environment in the state of an episode."""
         env = self._lend(index)
         env.tasks, env.horizon, env.max_commands = self.tasks, self.horizon, self.max_commands
         env.render_mode, env.action_space = self.render_mode, self._action_spaces[index]

@@ -16,7 +16,6 @@ FIRST_COMMANDS = ("inventory", "look")  # understood in every game
 
 
 def make_world(backend: Backend, tasks: AlfredTasks, task_id: str) -> AnyWorld:
-    """Return a world at the start of a task."""
     if backend == "native":
         return World(tasks.game(task_id))
     # Imported here: nothing else in the package needs TextWorld.

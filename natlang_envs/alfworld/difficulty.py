@@ -20,13 +20,9 @@ _TRIES = 1_000
 class AlfredTasks(Tasks, Protocol):
     """Tasks that are games."""
 
-    def text(self, task_id: str) -> GameText:
-        """Return the game of a task that `check` accepts, as it is written down."""
-        ...
+    def text(self, task_id: str) -> GameText: ...
 
-    def game(self, task_id: str) -> Game:
-        """Return the same game parsed, for all episodes in common."""
-        ...
+    def game(self, task_id: str) -> Game: ...
 
 
 class GameDifficulty(NamedTuple):
@@ -38,7 +34,6 @@ class GameDifficulty(NamedTuple):
 
 
 def measure(game: Game) -> GameDifficulty:
-    """Return how difficult a game is."""
     reach = game.lying() & game.pickupable
     known, sought = usual_locations(), game.goal.object_type
     order = sorted(range(len(game.receptacles)), key=lambda n: (-known.weight(sought, game.receptacles[n].type), n))
@@ -78,11 +73,9 @@ class TasksOfDifficulty:
         return (task_id for task_id in self._tasks.ids() if not self._wrong(task_id))
 
     def text(self, task_id: str) -> GameText:
-        """Return a game as it is written down."""
         return self._tasks.text(task_id)
 
     def game(self, task_id: str) -> Game:
-        """Return a game, parsed."""
         return self._tasks.game(task_id)
 
     def _wrong(self, task_id: str) -> str:

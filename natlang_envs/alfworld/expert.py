@@ -256,7 +256,6 @@ class ExpertAgent:
     """
 
     def __call__(self, view: AgentInput) -> str:
-        """Return the next command."""
         try:
             expert = Expert(view.task)
         except UsageError as error:

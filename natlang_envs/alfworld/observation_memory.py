@@ -135,5 +135,4 @@ class ObservationMemory:
         ]
 
     def count(self, thing_type: str, receptacle: str) -> int:
-        """Return how many objects of a type a receptacle is known to hold."""
         return sum(type_of(thing) == thing_type for thing in self.contents.get(receptacle, ()))

@@ -44,7 +44,6 @@ class SubgoalReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs
         self._reached: set[str] = set()
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode."""
         observation, info = self.env.reset(seed=seed, options=options)
         self._goal, self._memory = self._inner.goal, ObservationMemory(info["task"])
         self._reached = set()

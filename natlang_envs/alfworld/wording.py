@@ -147,7 +147,6 @@ class Lexicon:
 
 
 def read_command(command: str, lexicon: Lexicon) -> ParsedCommand:
-    """Return what a command may mean."""
     plain = " ".join(command.lower().split()).strip(_QUOTES)
     plain = _LEAD.sub("", plain).strip(_QUOTES) if " " in plain else plain
     words = plain.split(" ")
@@ -202,5 +201,4 @@ def _misspelt_verbs() -> Misspelt:
 
 @lru_cache(maxsize=512)
 def lexicon_of(game: Game) -> Lexicon:
-    """Return the names of a game."""
     return Lexicon(game)

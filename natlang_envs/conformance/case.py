@@ -89,13 +89,11 @@ class StepResult(NamedTuple):
 
 
 def begin(env: gymnasium.Env[Any, Any], seed: int | None = None, options: dict[str, Any] | None = None) -> StepResult:
-    """Reset an environment."""
     observation, info = env.reset(seed=seed, options=options)
     return StepResult(None, observation, 0.0, False, False, info)
 
 
 def advance(env: gymnasium.Env[Any, Any], action: str) -> StepResult:
-    """Step an environment."""
     observation, reward, terminated, truncated, info = env.step(action)
     return StepResult(action, observation, cast("float", reward), terminated, truncated, info)
 

@@ -138,7 +138,6 @@ def load_city(name: str) -> City:
 
 
 def city_name(number: int) -> str:
-    """Return the name of a generated city."""
     return f"map-{number:04d}"
 
 

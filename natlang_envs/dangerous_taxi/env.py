@@ -123,7 +123,6 @@ class DangerousTaxiEnv(NatLangEnv):
 
     @property
     def task(self) -> str:
-        """What the stage asks for."""
         return TASKS[self.stage]
 
     def enter(self, city: City, state: int) -> None:
@@ -158,7 +157,6 @@ class DangerousTaxiEnv(NatLangEnv):
         return COMMANDS
 
     def safe_commands(self) -> tuple[str, ...]:
-        """Return the commands that are legal here (privileged knowledge)."""
         after = zip(COMMANDS, self._transitions[self.state], strict=True)
         return tuple(command for command, state in after if state != ILLEGAL)
 

@@ -28,7 +28,6 @@ _PLACES = tuple(name.lower() for name in LANDMARKS)
 
 
 def task_id_of(city: City, state: int) -> str:
-    """Return the id of the task that starts in `state`."""
     row, column, passenger, destination = city.decode(state)
     return f"{city.name}/{row}.{column}/{_PLACES[passenger]}-{_PLACES[destination]}"
 
@@ -86,7 +85,6 @@ class TaxiTasks(DrawnTasks):
         return _draw_start(city_name(NEW_CITIES[int(uniform() * len(NEW_CITIES))]), uniform)
 
     def split_of(self, task_id: str) -> str:
-        """Return the split of a task, or raise `UsageError` unless it exists, on this kind of map."""
         city, _ = parse_task_id(task_id)
         other = "generated" if self.classic else "classic"
         if (city.name == CLASSIC) != self.classic:

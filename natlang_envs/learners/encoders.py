@@ -121,5 +121,4 @@ class EncodedObservations(gymnasium.ObservationWrapper[Any, Any, str], RecordCon
         self.observation_space = spaces.Box(0.0 if encode is None else -high, high, (self._encode.size,), np.float32)
 
     def observation(self, observation: str) -> np.ndarray[Any, np.dtype[np.float32]]:
-        """Return the vector of an observation."""
         return self._encode(observation)

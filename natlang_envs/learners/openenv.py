@@ -205,11 +205,9 @@ class ServedEnvironment(Environment[CommandAction, TextObservation, TaskState]):
         return server
 
     def list_splits(self) -> list[str]:
-        """Return the split that is served."""
         return [self._served.split]
 
     def num_tasks(self, split: str) -> int:
-        """Return how many tasks there are."""
         self._served.check_split(split)
         return len(self._served.task_ids)
 
@@ -230,16 +228,13 @@ class ServedEnvironment(Environment[CommandAction, TextObservation, TaskState]):
     async def reset_async(
         self, seed: int | None = None, episode_id: str | None = None, **kwargs: Any
     ) -> TextObservation:
-        """Begin an episode; see `reset`."""
         return self.reset(seed, episode_id, **kwargs)
 
     async def step_async(self, action: Action, timeout_s: float | None = None, **kwargs: Any) -> Observation:
-        """Give one command; see `step`."""
         return self.step(action, timeout_s, **kwargs)
 
     @property
     def state(self) -> TaskState:
-        """The task, and how many commands were given."""
         return self._state
 
     def get_metadata(self) -> EnvironmentMetadata:
@@ -249,7 +244,6 @@ class ServedEnvironment(Environment[CommandAction, TextObservation, TaskState]):
         )
 
     def close(self) -> None:
-        """Release the environment."""
         self._env.close()
 
     def _seen(self, text: str, info: dict[str, Any]) -> TextObservation:

@@ -46,7 +46,6 @@ class ScaleReward(VectorRewardWrapper):
         self.scale = divisor
 
     def rewards(self, rewards: NDArray[Any]) -> NDArray[Any]:
-        """Return the rewards divided by `scale`."""
         return rewards / self.scale
 
 

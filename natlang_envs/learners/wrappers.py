@@ -57,7 +57,6 @@ class ScaleReward(gymnasium.RewardWrapper[Any, Any], RecordConstructorArgs):
         self.scale = divisor
 
     def reward(self, reward: SupportsFloat) -> float:
-        """Return the reward divided by `scale`."""
         return float(reward) / self.scale
 
 
@@ -85,7 +84,6 @@ class ChoiceIndexActions(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructo
         self.action_space = spaces.Discrete(self._inner.max_commands)
 
     def reset(self, *, seed: int | None = None, options: Infos | None = None) -> tuple[Any, Infos]:
-        """Begin an episode."""
         observation, info = self.env.reset(seed=seed, options=options)
         return observation, self._with_mask(info)
 
@@ -136,7 +134,6 @@ class MilestoneReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorAr
         self._shown: set[str] | None = set()  # until it was reached once, or the warning given
 
     def reset(self, *, seed: int | None = None, options: Infos | None = None) -> tuple[Any, Infos]:
-        """Begin an episode."""
         self._paid = False
         return self.env.reset(seed=seed, options=options)
 
@@ -188,7 +185,6 @@ class ChatMessages(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs)
         self._path: list[PathStep] = []
 
     def reset(self, *, seed: int | None = None, options: Infos | None = None) -> tuple[Messages, Infos]:
-        """Begin an episode."""
         observation, info = self.env.reset(seed=seed, options=options)
         self._path.clear()
         return self._messages(observation, info), info

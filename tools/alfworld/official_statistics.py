@@ -98,7 +98,6 @@ def _types(pairs: list[tuple[str, ...]]) -> dict[str, str]:
 
 
 def official_games(folder: Path, split: OfficialSplit) -> Iterator[OfficialGame]:
-    """Yield what is counted in each game of an official list."""
     for task_id in official_ids(folder, split):
         yield official_game(task_id, official_text(folder, task_id).problem)
 

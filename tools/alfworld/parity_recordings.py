@@ -80,7 +80,6 @@ class EngineRecording(NamedTuple):
 
     @property
     def plan_won(self) -> bool:
-        """Whether the game was won when the plan was done."""
         return self.steps[-1].won
 
 
@@ -195,7 +194,6 @@ def _apart(expected: tuple[str, ...], got: tuple[str, ...]) -> tuple[str, str]:
 
 
 def write_recording(path: Path, recording: EngineRecording) -> None:
-    """Write a recording as compressed JSON."""
     write_whole(path, gzip.compress(json.dumps(recording._asdict(), ensure_ascii=False).encode(), mtime=0))
 
 

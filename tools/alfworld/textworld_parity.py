@@ -75,11 +75,9 @@ class GameInGrammar(NamedTuple):
         return split if source == official.PREFIX else source
 
     def path(self, folder: Path) -> Path:
-        """Return where its recording is."""
         return folder / self.grammar / f"{self.name.replace('/', '__')}.json.gz"
 
     def text(self, data: Path) -> GameText:
-        """Return the game; `data` is where the official ones are."""
         if self.name.startswith(official.PREFIX):
             return official.official_text(data, self.name)._replace(grammar=self.grammar)
         return game_of(self.name, self.grammar)
@@ -228,7 +226,6 @@ class Tally:
         return self.equal and not self.missing
 
     def add(self, played: GameInGrammar, recording: EngineRecording, found: Sequence[EngineDifference]) -> None:
-        """Count a game."""
         self._rows.setdefault((played.grammar, played.split), Counter()).update(
             {
                 "games": 1,
@@ -285,7 +282,6 @@ def _same_steps(one: EngineRecording | None, other: EngineRecording | None) -> b
 
 
 def describe(difference: EngineDifference) -> str:
-    """Return a difference in one line."""
     step, command, what, expected, got = difference
     return f"step {step}, {command!r}: {what}: expected {expected!r}, got {got!r}"
 

@@ -122,7 +122,6 @@ class AlfredBatch:
         return [seed]
 
     def skip(self, nb_games: int = 1) -> None:
-        """Pass over games of the order."""
         for _ in range(nb_games):
             self._order.draw()
 
@@ -151,7 +150,6 @@ class AlfredBatch:
         return self._observations(), scores, tuple(episode.done for episode in self._episodes), self._infos()
 
     def close(self) -> None:
-        """End the episodes."""
         self._episodes = []
 
     def _observations(self) -> tuple[str, ...]:
@@ -163,7 +161,6 @@ class AlfredBatch:
 
 
 def parsed(path: str, grammar: str | None = None, numbers: random.Random | None = None) -> Game:
-    """Return the game of a file."""
     text = read_game_file(path)
     return parse_game(text if grammar is None else text._replace(grammar=grammar), numbers)
 

@@ -87,7 +87,6 @@ def settings_of(
 
 
 def games_folder(config: Config, train_eval: str) -> Path:
-    """Return the folder of a split's games."""
     key = DATA[require_choice("train_eval", train_eval, DATA)]
     given = value(config, "dataset", key)
     if not isinstance(given, str | os.PathLike):

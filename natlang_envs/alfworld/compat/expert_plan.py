@@ -78,11 +78,9 @@ class Planner:
         self._expert: Expert | None = None
 
     def observe(self, command: str) -> None:
-        """Take in a command that was played."""
         self._commands.append(command)
 
     def plan(self) -> ExpertPlan:
-        """Return the plan of now."""
         step = len(self._commands)
         return ExpertPlan(lambda: list(self._plan(step)))
 

@@ -48,12 +48,10 @@ def game_paths(folder: Path) -> list[Path]:
 
 
 def folder_text(folder: Path, task_id: str) -> GameText:
-    """Return a game that `folder_games` lists."""
     return read_game_file(folder / task_id.removeprefix(f"{PREFIX}/") / GAME)
 
 
 def folder_trajectory(folder: Path, task_id: str) -> Path:
-    """Return where the `traj_data.json` of a game is."""
     return folder / task_id.removeprefix(f"{PREFIX}/") / TRAJECTORY
 
 

@@ -62,7 +62,6 @@ class MadeGames(DrawnTasks):
         """Return a game before it is written down or played."""
 
     def check(self, task_id: str) -> None:
-        """Raise `UsageError` unless the game exists, in this split and of this kind."""
         super().check(task_id)
         task_type, goal = self._about(task_id)
         if task_type not in self._types:
@@ -71,11 +70,9 @@ class MadeGames(DrawnTasks):
             raise UsageError(f"task {task_id!r} has the goal {goal!r}, not {self._goal!r}: leave goal out")
 
     def text(self, task_id: str) -> GameText:
-        """Return a game as it is written down."""
         return self._made(task_id).text(self._grammar)
 
     def game(self, task_id: str) -> Game:
-        """Return a game, parsed."""
         return _game(self._played, task_id, self._grammar)
 
     @classmethod
@@ -117,7 +114,6 @@ class GeneratedTasks(MadeGames):
                 return drawn
 
     def split_of(self, task_id: str) -> GeneratedSplit:
-        """Return the split of a game, by its room and its number."""
         _, room, number = parse_task_id(task_id)
         if room in UNSEEN_PLANS:
             return "test"

@@ -51,12 +51,10 @@ class GeneratedTaskId(NamedTuple):
     number: int
 
     def __str__(self) -> str:
-        """Return the id, from which `parse_task_id` reads the parts back."""
         return f"{PREFIX}/{_ROOMS[room(self.room).seen]}/{self.task_type}/{self.room}/{self.number:03}"
 
 
 def parse_task_id(task_id: str) -> GeneratedTaskId:
-    """Return the parts of a task id."""
     parts = _TASK_ID.fullmatch(str(task_id))
     if parts is None:
         raise UsageError(f"unknown task {str(task_id)[:200]!a}: the id of a generated game reads like {EXAMPLE!r}")
@@ -115,7 +113,6 @@ def _aim_random(task_id: str) -> TaskRandom:
 
 
 def generate(task_id: str, grammar: str = GRAMMARS[0]) -> GameText:
-    """Return the game of a task id, as it is written down."""
     return generated_game(task_id).text(require_choice("grammar", grammar, GRAMMARS))
 
 
@@ -128,16 +125,13 @@ class GeneratedGame(NamedTuple):
     task: str
 
     def text(self, grammar: str) -> GameText:
-        """Return it as it is written down."""
         return GameText(problem_text(self.room, self.layout, self.aim), self.task, grammar)
 
     def game(self, grammar: str) -> Game:
-        """Return it as it is played: what parsing its text gives."""
         return within_limits(build_game(self.room, self.layout, self.aim, self.task, grammar))
 
 
 def generated_game(task_id: str) -> GeneratedGame:
-    """Return the game of a task id."""
     task = parse_task_id(task_id)
     return game_in(room(task.room), aim_of(task), TaskRandom(f"alfworld/game/{task_id}"))
 

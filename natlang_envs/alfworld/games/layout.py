@@ -75,7 +75,6 @@ class Object:
 
     @property
     def x(self) -> int:
-        """The first coordinate of its spot."""
         if self._x is None:
             self._x = _CENTIMETRE * (self._corner()[0] + self._random.number(self._position + 1, 2 * _SPREAD + 1))
         return self._x
@@ -98,7 +97,6 @@ class Object:
 
 
 def receptacles_of(each: Fixture | Object) -> tuple[int, ...]:
-    """Return all receptacles that something lies in."""
     return (each.receptacle, *each.also) if each.receptacle >= 0 else ()
 
 

@@ -62,7 +62,6 @@ def official_ids(folder: Path, split: OfficialSplit) -> tuple[str, ...]:
 
 
 def official_text(folder: Path, task_id: str) -> GameText:
-    """Return a game that `official_ids` lists."""
     _, split, task, trial = task_id.split("/")
     compact = _compact_file(folder, split)
     if not compact.is_file():

@@ -39,12 +39,10 @@ class RealisticTaskId(NamedTuple):
     number: int
 
     def __str__(self) -> str:
-        """Return the id, from which `parse_task_id` reads the parts back."""
         return f"{PREFIX}/{self.aim.task_type}/{self.aim.goal}/{self.room}/{self.number:06}"
 
     @property
     def split(self) -> _Split:
-        """The split that it is in."""
         if self.room in UNSEEN_PLANS:
             return "test"
         if self.room in HELD_OUT_PLANS:
@@ -63,7 +61,6 @@ _NUMBERS: dict[_Split, range] = {
 
 
 def parse_task_id(task_id: str) -> RealisticTaskId:
-    """Return the parts of a task id."""
     parts = _TASK_ID.fullmatch(str(task_id))
     if parts is None:
         raise UsageError(f"unknown task {str(task_id)[:200]!a}: the id of a realistic game reads like {EXAMPLE!r}")
@@ -137,7 +134,6 @@ class RealisticTasks(MadeGames):
         return str(RealisticTaskId(aim, number, self._numbers[int(uniform() * len(self._numbers))]))
 
     def split_of(self, task_id: str) -> str:
-        """Return the split of a game."""
         return str(parse_task_id(task_id).split)
 
     def _about(self, task_id: str) -> tuple[str, str | None]:
@@ -145,7 +141,6 @@ class RealisticTasks(MadeGames):
         return aim.task_type, aim.goal
 
     def check(self, task_id: str) -> None:
-        """Raise `UsageError` unless the game exists, in this split and of this kind."""
         super().check(task_id)
         task = parse_task_id(task_id)
         if task.aim not in aims(task.aim.task_type, task.room, self._goals).outcomes:
@@ -161,7 +156,6 @@ class RealisticTasks(MadeGames):
 
 
 def realistic_game(task_id: str) -> GeneratedGame:
-    """Return the game of a task id."""
     task = parse_task_id(task_id)
     return game_in(_with_second_places(task.room), task.aim, TaskRandom(f"alfworld/{task}"), lay_out_realistically)
 

@@ -58,7 +58,6 @@ class MixedTasks(MadeGames):
         return f"{PREFIX}/{drawn.task_type}/{drawn.room}/{drawn.number:03}"
 
     def split_of(self, task_id: str) -> str:
-        """Return the split of a game, by its number."""
         number = _parts(task_id)[2]
         return next(str(split) for split, numbers in _NUMBERS.items() if number in numbers)
 
@@ -81,7 +80,6 @@ class MixedTasks(MadeGames):
 
 
 def synthetic_game(task_id: str) -> GeneratedGame:
-    """Return the game of a task id."""
     return _made(task_id, GRAMMARS[0])[0]
 
 

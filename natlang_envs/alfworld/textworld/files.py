@@ -33,7 +33,6 @@ class GrammarFiles(NamedTuple):
 
 
 def rules(grammar: str) -> GrammarFiles:
-    """Return the domain and the texts of one of `GRAMMARS`."""
     wanted = BY_NAME[require_choice("grammar", grammar, BY_NAME)]
     domain, texts = _package_files()
     if "sink" in wanted.cleaners:
