@@ -23,13 +23,13 @@ class UsageError(ValueError):
 
 
 class NoPlanError(UsageError, NotImplementedError):
-    """An environment has no plan of its own, and somebody asks for one."""
+    """The environment has no plan of its own."""
 
 
 def reason(error: Exception) -> str:
-    """Return in one line what an error says; one of the system without its number and path, which a message names."""
-    told = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return " ".join(told.split())
+    """Return the message of an error in one line; of an `OSError` only the reason, without number and path."""
+    message = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return " ".join(message.split())
 
 
 def require_choice(name: str, value: str, choices: Iterable[str]) -> str:
@@ -127,7 +127,7 @@ def check_hooks(cls: type, base: str) -> None:
 def check_options(options: Any, known: tuple[str, ...], cls: type) -> Mapping[str, Any]:
     """Return the options of a reset of `cls`, or raise `UsageError` where one is unknown.
 
-    Who gives an argument of the environment as an option is told where it belongs.
+    For an argument of the environment, the message names `gymnasium.make`.
     """
     if options is None:
         return {}

@@ -42,7 +42,7 @@ class Trajectory:
         seed: The seed that was reset with.
         run: Which of several runs of this task it is, from 0.
         actions: The T actions.
-        reflections: What was said before each action, or None.
+        reflections: The reflection before each action, or None.
         rewards: The T rewards.
         digest: The running hash after the last step; see `chain`.
         terminated: Whether the last step terminated the episode.
@@ -83,7 +83,7 @@ class Recorder:
         truncated: bool,
         success: bool,
     ) -> None:
-        """Add the result of one step; `action` as the environment took it, see `without_margins`."""
+        """Add the result of one step; `action` as the environment took it, see `strip_unless_listed`."""
         self._actions.append(escape_surrogates(action))
         self._reflections.append(None if reflection is None else escape_surrogates(reflection))
         self._rewards.append(float(reward))

@@ -50,7 +50,7 @@ class TwoPlayerEnv(AECEnv[str, dict[str, Any], Any]):
         env: The single-player environment.
         history: How much of the previous path p(s) shows; see `prompt.state_prompt`.
         invalid: What an index does at which no command is listed: `"raise"`, or `"noop"` for learners without masks.
-            The environment is then told an empty command, which costs a step.
+            The environment then gets an empty command, which costs a step.
         equal_spaces: Whether both players have the policy's observation space, for libraries that ask for one space.
             The reflector's mask is then all zeros. Their actions differ in kind all the same.
 
@@ -168,8 +168,8 @@ class TwoPlayerEnv(AECEnv[str, dict[str, Any], Any]):
             require_choice("player", agent, self.possible_agents)
         mask = np.zeros(self._slots, dtype=np.int8)
         if agent == REFLECTOR:
-            said: dict[str, Any] = {"text": reflection_prompt(self._state)}
-            return said | {"action_mask": mask} if self._equal else said
+            text = {"text": reflection_prompt(self._state)}
+            return {**text, "action_mask": mask} if self._equal else text
         commands = self._info["admissible_commands"]
         mask[: len(commands)] = 1
         return {"text": policy_prompt(self._state, self._reflection, enumerate_actions(commands)), "action_mask": mask}

@@ -21,7 +21,7 @@ from gymnasium.spaces import Space, Tuple
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
-from natlang_envs.env import MAX_COMMAND_LENGTH, NatLangEnv, without_margins
+from natlang_envs.env import MAX_COMMAND_LENGTH, NatLangEnv, strip_unless_listed
 from natlang_envs.errors import (
     UsageError,
     check_arguments,
@@ -202,7 +202,7 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
     ) -> tuple[tuple[str, ...], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]:
         """Apply one command in every episode.
 
-        In the mode `NextStep`, an episode that ended in the step before begins anew and its command is not looked at.
+        In the mode `NextStep`, an episode that ended in the step before is reset, and its command is ignored.
 
         Raises:
             TypeError: An action is not a string.
@@ -226,7 +226,7 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         terminated[active] = outcomes.terminated
         self._success[active] = outcomes.success
         self._feedback[active] = outcomes.feedback
-        if self._single.explains:
+        if self._single.gives_reason:
             self._why[active] = outcomes.why
         self._observations[active] = self._observe(active, outcomes)
         truncated = ~terminated & (self._steps >= self.horizon)
@@ -323,7 +323,7 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         if [command.strip() for command in commands] == list(commands):
             return commands
         listed = self._admissible_commands()[indices]
-        return [without_margins(command, those) for command, those in zip(commands, listed, strict=True)]
+        return [strip_unless_listed(command, those) for command, those in zip(commands, listed, strict=True)]
 
     def _clean(self, commands: Sequence[str]) -> Sequence[str]:
         """Check and clean all commands, at the price of one `join` when they are plain."""
@@ -382,7 +382,7 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
             "task": self._task_texts,
             "feedback": self._feedback.copy(),
         }
-        if self._single.explains:
+        if self._single.gives_reason:
             columns["why"] = self._why.copy()
         infos, everyone = dict[str, Any](), bool(mask.all())
         for key, column in columns.items():

@@ -35,5 +35,5 @@ def native_twin(world: AnyWorld, tasks: AlfredTasks, task_id: str) -> World:
 
 
 def room_and_task(intro: str) -> str:
-    """Return a first observation without the welcome on its first line: later ones tell neither room nor task."""
+    """Return a first observation without its first line, the welcome: later ones have neither room nor task."""
     return intro.partition("\n\n")[2]

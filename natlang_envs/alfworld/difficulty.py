@@ -54,7 +54,7 @@ class TasksOfDifficulty:
         self._ranges = {name: _range(name, given) for name, given in difficulty.items()}
 
     def draw(self, uniform: Callable[[], float]) -> str:
-        """Return the id of a task: others are drawn until one is as difficult as asked."""
+        """Return the id of a sampled task; tasks outside the ranges are skipped."""
         for _ in range(_TRIES):
             task_id = self._tasks.draw(uniform)
             if not self._wrong(task_id):

@@ -88,7 +88,7 @@ class Expert:
 
         Args:
             observation: The observation that the agent has now.
-            commands: The admissible commands, of which one is returned; "look" if there are none.
+            commands: The admissible commands; without any, "look" is returned.
         """
         if self._chosen is not None:
             self.observe(self._chosen, observation)
@@ -212,7 +212,7 @@ class Expert:
         return self._put(thing, place) or ""
 
     def _give_up(self, subgoal: Subgoal) -> None:
-        """Hold that a subgoal cannot be had, so that the next one is another."""
+        """Record that a subgoal is impossible, so that the next one is another."""
         kind, _, place, thing = subgoal
         if kind == "find":
             self.memory.seen[place] = None
@@ -251,8 +251,8 @@ class Expert:
 class ExpertAgent:
     """The expert as an agent for evaluation.
 
-    It begins anew at each step from the path, so that it can be evaluated in any order. It reads the goal from the
-    task's sentence, so it does not play games whose sentences people wrote.
+    It rebuilds its memory from the path at each step, so that episodes can be played in any order. It reads the goal
+    from the task's sentence, so it does not play games whose sentences people wrote.
     """
 
     def __call__(self, view: AgentInput) -> str:

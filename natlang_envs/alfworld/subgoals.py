@@ -1,4 +1,4 @@
-"""An optional wrapper that pays for subgoals: a curriculum for a late reward."""
+"""An optional wrapper that pays for subgoals: a curriculum for a sparse reward."""
 
 from __future__ import annotations
 

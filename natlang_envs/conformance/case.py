@@ -183,7 +183,7 @@ def assert_same(expected: Sequence[str], actual: Sequence[str], what: str) -> No
 
 
 def assert_raises(kinds: type[Exception], what: str, call: Callable[..., object], *args: Any, **kwargs: Any) -> str:
-    """Return what the exception says that a call raises; fail unless it is of this kind, and says it in one line."""
+    """Return the message of the exception that a call raises; fail unless it is of this kind, with one line."""
     try:
         call(*args, **kwargs)
     except kinds as error:

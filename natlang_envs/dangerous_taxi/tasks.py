@@ -107,6 +107,6 @@ def _draw_start(name: str, uniform: Callable[[], float]) -> str:
 
 @lru_cache(maxsize=16)
 def _pool(map_kind: str, split: str) -> tuple[str, ...]:
-    """Return what `draw` draws from first: task ids of the classic map, or names of generated cities."""
+    """Return task ids of the classic map, or names of generated cities."""
     names = _starts_by_id(load_city(CLASSIC)) if map_kind == "classic" else map(city_name, range(GENERATED_CITIES))
     return tuple(name for name in names if split in ("all", split_of_task(name)))

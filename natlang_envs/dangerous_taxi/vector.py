@@ -36,7 +36,7 @@ _COLUMNS = _Columns(COMMAND_INDEX)
 
 
 class _Uniforms:
-    """The numbers that `np_random.random()` gives one by one, drawn in blocks, which is many times as fast."""
+    """The numbers of `np_random.random()`, generated in blocks, which is many times as fast."""
 
     def __init__(self, rng: np.random.Generator, seed: int) -> None:
         self._rng = rng
@@ -50,7 +50,7 @@ class _Uniforms:
         return self._block.pop()
 
     def generator(self) -> tuple[np.random.Generator, int]:
-        """Return where the numbers come from, as if none were drawn in advance, and the seed."""
+        """Return the generator, moved back by the numbers not yet used, and its seed."""
         if self._block:
             self._rng.bit_generator.advance(-len(self._block))  # pyright: ignore
             self._block.clear()
@@ -152,7 +152,7 @@ class DangerousTaxiVectorEnv(NatLangVectorEnv):
         for position in np.flatnonzero(actions == _UNKNOWN).tolist():
             feedback[position] = unknown_command(commands[position].strip())
         ends = self._legal_ends[actions]
-        reasons = self._reasons(indices, commands, legal, feedback) if self._env.explains else None
+        reasons = self._reasons(indices, commands, legal, feedback) if self._env.gives_reason else None
         return Outcomes(
             feedback=feedback,
             why=reasons,
@@ -164,7 +164,7 @@ class DangerousTaxiVectorEnv(NatLangVectorEnv):
     def _reasons(
         self, indices: Indices, commands: Sequence[str], legal: NDArray[np.bool_], feedback: NDArray[np.object_]
     ) -> NDArray[np.object_]:
-        """Return why commands are illegal, and add it to what they showed where the player is told."""
+        """Return why commands are illegal; with `feedback="explained"`, add the reasons to `feedback`."""
         reasons = object_array([None] * len(commands))
         for position in np.flatnonzero(~legal).tolist():
             index = int(indices[position])
@@ -192,7 +192,7 @@ class DangerousTaxiVectorEnv(NatLangVectorEnv):
         return array
 
     def render(self) -> tuple[Any, ...] | None:
-        """Return a picture of every city, as `render_mode` says."""
+        """Return the rendering of every city in the mode `render_mode`, None without one."""
         draw = {"ansi": render_ansi, "rgb_array": render_rgb}.get(self.render_mode or "")
         if draw is None:
             return None

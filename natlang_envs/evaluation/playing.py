@@ -12,7 +12,7 @@ from itertools import chain, islice
 import gymnasium
 import numpy as np
 
-from natlang_envs.env import unwrap, without_margins
+from natlang_envs.env import strip_unless_listed, unwrap
 from natlang_envs.evaluation.agents import Agent, AgentInput, Decision, decide, is_privileged
 from natlang_envs.evaluation.model_requests import Requests
 from natlang_envs.evaluation.protocols import Protocol
@@ -166,7 +166,7 @@ def bounded(action: str, reflection: str | None, listed: Sequence[str]) -> tuple
 
     The action is without the white space around it that `step` would remove.
     """
-    action = without_margins(action, listed)
+    action = strip_unless_listed(action, listed)
     # A lone surrogate is recorded as six characters, so the limit is kept for what is recorded.
     if reflection is not None:
         reflection = reflection.encode("utf-8", "backslashreplace")[:MAX_REFLECTION_BYTES].decode("utf-8", "ignore")

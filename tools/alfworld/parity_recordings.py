@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 RANDOM_STEPS = 60
 WALK = 1  # rises when walks change, so that recordings of the former ones are made again
-_ODD_IN = 10  # one command in so many is nonsense, or written oddly
+_ODD_IN = 10  # one command in ten is nonsense, or written oddly
 _RESTORED_EVERY = 7  # steps after which our engine is replaced by one that was restored from its state
 # How often a verb is chosen where it can be; others count 1.
 _WEIGHTS = {
@@ -132,7 +132,7 @@ def replay(player: AnyWorld, steps: Sequence[Step]) -> tuple[Step, ...]:
 
 
 def _is_dead_end(world: World, command: str) -> bool:
-    """Whether a command takes what can be put nowhere, such as a paper towel roll: no plan wins after that."""
+    """Return whether a command takes what can be put nowhere (a paper towel roll): no plan wins after that."""
     if not command.strip().startswith("take"):
         return False
     before = world.state()
@@ -171,7 +171,7 @@ def _odd(random: TaskRandom, commands: tuple[str, ...]) -> str:
 
 
 def differences(recording: EngineRecording, game: Game) -> Iterator[EngineDifference]:
-    """Yield where our engine does not do what a recording says; its state is saved and restored on the way."""
+    """Yield where our engine differs from a recording; its state is saved and restored on the way."""
     world = World(game)
     for number, (command, text, commands, won) in enumerate(recording.steps):
         if number and number % _RESTORED_EVERY == 0:

@@ -301,7 +301,7 @@ def _rendered(table: Table) -> Iterator[str]:
 
 
 def _heading(tally: Tally) -> Iterator[str]:
-    """Yield what a report says first: what ran, and where."""
+    """Yield the beginning of a report: what ran, and where."""
     files = sorted(Path(natlang_envs.alfworld.__file__).parent.rglob("*.py"))
     digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
     yield "# ALFWorld: the native engine against TextWorld\n"

@@ -47,9 +47,9 @@ class _BatchEpisode:
         if not self.done:
             self.observation = self.world.step(command)
             self.steps += 1
-            if self.settings.explains:
+            if self.settings.gives_reason:
                 self.why = why(self.world, command) if self.observation == NOTHING_HAPPENS else None
-                if self.why and self.settings.explained:
+                if self.why and self.settings.shows_reason:
                     self.observation = f"{self.observation} {self.why.sentence}"
             if self.planner:
                 self.planner.observe(command)
@@ -62,7 +62,7 @@ class _BatchEpisode:
         }
         if self.planner:
             infos["extra.expert_plan"] = self.planner.plan()
-        if self.settings.explains:
+        if self.settings.gives_reason:
             infos["why"] = self.why
         return infos
 

@@ -11,8 +11,8 @@ by
     from natlang_envs.alfworld.compat import single as textworld
     from natlang_envs.alfworld.compat.single import AlfredDemangler, Filter
 
-What TextWorld says of such games is said; what it has no value for (`description`, `max_score` and others) is None here
-as there, and what only its own engine has is refused (`facts` and others).
+Infos are TextWorld's. `description`, `max_score` and others are None, as they are there; `facts` and others, which only
+its own engine has, are refused.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class AlfredDemangler(_Wrapper):
     """Gives things the names that players know; without it a game is not started.
 
     Args:
-        shuffle: Draw the numbers of things of a kind anew, with Python's global generator, as alfworld does.
+        shuffle: Shuffle the numbers of things of a kind by Python's global generator, as alfworld does.
     """
 
     def __init__(self, env: Any = None, *, shuffle: bool = False) -> None:

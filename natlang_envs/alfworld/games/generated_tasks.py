@@ -107,11 +107,11 @@ class GeneratedTasks(MadeGames):
         return generator.draw_task_id(uniform, seen, self._types, self._numbers)
 
     def draw_new(self, uniform: Callable[[], float]) -> str:
-        """Return the id of a game in the unseen rooms of so high a number that no list holds it."""
+        """Return the id of a game in the unseen rooms whose number is too high for any list."""
         while True:
-            drawn = generator.draw_task_id(uniform, False, self._types, NEW_GAMES)
-            if self._goal in (None, self._about(drawn)[1]):
-                return drawn
+            task_id = generator.draw_task_id(uniform, False, self._types, NEW_GAMES)
+            if self._goal in (None, self._about(task_id)[1]):
+                return task_id
 
     def split_of(self, task_id: str) -> GeneratedSplit:
         _, room, number = parse_task_id(task_id)

@@ -26,7 +26,7 @@ from natlang_envs.task_random import TaskRandom
 
 PREFIX = "generated"
 GAMES = 1_000  # of one task type in one room, numbered with three digits
-NEW_GAMES = range(10**14, 10**15)  # numbers that no list holds: their games are drawn for live rounds
+NEW_GAMES = range(10**14, 10**15)  # numbers that no list holds: their games are for live rounds
 EXAMPLE = f"{PREFIX}/seen/{HEAT}/12/345"
 _TASK_ID = re.compile(
     rf"{PREFIX}/(?:un)?seen/(?P<task_type>\w+)/(?P<room>[0-9]{{1,3}})/(?P<number>[0-9]{{3}}|[1-9][0-9]{{14}})"
@@ -139,7 +139,7 @@ def generated_game(task_id: str) -> GeneratedGame:
 def game_in(
     here: Room, aim: Aim, random: TaskRandom, layout: Callable[[Room, Aim, TaskRandom], Layout] = lay_out
 ) -> GeneratedGame:
-    """Return a game in a room, whose objects are laid out anew."""
+    """Return a game in a room with a new layout of its objects."""
     task = sentence(aim, random.below(2))
     return GeneratedGame(here, layout(here, aim, random), aim, task)
 

@@ -119,7 +119,7 @@ def _folders(folder: Path | os.DirEntry[str]) -> list[os.DirEntry[str]]:
 
 
 def is_solvable(path: Path) -> bool:
-    """Return whether there is a game file that says it can be won."""
+    """Return whether there is a game file whose `solvable` is true."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)

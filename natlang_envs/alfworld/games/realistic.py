@@ -1,7 +1,7 @@
-"""Realistic games: generated ones that a classifier hardly tells from the official ones.
+"""Realistic games: generated ones that a classifier can hardly distinguish from the official ones.
 
 A task id reads `realistic/pick_heat_then_place_in_recep/Apple-Fridge/12/000345`: the task type, the goal, the floor
-plan and the number of the game, on all of which the game depends. Beside what the older generated games have, things
+plan and the number of the game. The game depends on all of them. Unlike in the generated games, things
 lie in two receptacles or in other things, what is sought is cold where it lies in the fridge, and how many objects of a
 type there are, and where, follows the official games of the same room. Every game can be won, and none is won at the
 start.
@@ -112,7 +112,7 @@ class RealisticTasks(MadeGames):
     """The realistic games of one split.
 
     There is also the split `"validation_unseen"`: eight of the seen rooms, two of each kind, of which neither train nor
-    validation has a game. What `goals` means, `aims` says.
+    validation has a game. `aims` documents `goals`.
     """
 
     @staticmethod

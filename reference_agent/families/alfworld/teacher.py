@@ -60,7 +60,9 @@ class ALFWorldTeacher:
         assert agrees(reflection, action, moment.commands), reflection
         return Lesson(reflection, action)
 
-    def _reflect(self, expert: Expert, known: ObservationMemory, here: _Here | None, action: str, mistaken: bool) -> str:
+    def _reflect(
+        self, expert: Expert, known: ObservationMemory, here: _Here | None, action: str, mistaken: bool
+    ) -> str:
         goal, subgoal = expert.goal, expert.subgoal
         assert subgoal is not None
         kind, thing_type, place, thing = subgoal
