@@ -21,6 +21,7 @@ from natlang_envs.repository.texts import NEXT, PREVIOUS, UP, clean_question, tu
 from natlang_envs.repository.tree import Repository
 from natlang_envs.sandbox.commands.context import ROOT, CommandContext, CommandError, resolve
 from natlang_envs.sandbox.commands.parser import quote
+from natlang_envs.sandbox.commands.table import KINDS
 from natlang_envs.sandbox.isolation.isolation import Limits
 from natlang_envs.sandbox.sandbox import AutoExploreSandbox, CommandResult
 from natlang_envs.spaces import escape_surrogates
@@ -352,8 +353,9 @@ class AutoExploreCopilot:
 def instructions(mode: Mode, more: Mapping[str, str] | None = None) -> str:
     """Return the part of a prompt that never changes; `more` are further commands, each with what it does."""
     words = _words()
+    commands = "\n".join(f"- {kind.line()}" for kind in KINDS)
     lines = [*(f"- {name} {about}" for name, about in (more or {}).items()), words[mode]["ends"].strip()]
-    return words["role"].strip().replace("{ends}", "\n".join(lines))
+    return words["role"].strip().replace("{commands}", commands).replace("{ends}", "\n".join(lines))
 
 
 def _words() -> dict[str, Any]:

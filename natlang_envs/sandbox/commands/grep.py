@@ -10,10 +10,9 @@ from typing import Literal
 
 from natlang_envs.repository.names import on_disk
 from natlang_envs.repository.wildmatch import wildmatch
-from natlang_envs.sandbox.commands.context import ROOT, CommandContext, CommandError, Output, Readable, resolve
-from natlang_envs.sandbox.commands.native import readable
+from natlang_envs.sandbox.commands.context import ROOT, CommandContext, CommandError, Output, resolve
+from natlang_envs.sandbox.commands.files import Readable, readable, walk
 from natlang_envs.sandbox.commands.regular_expression import Expression, ExpressionError, Syntax
-from natlang_envs.sandbox.commands.search import walk
 
 _SNIFFED = 1 << 15  # bytes in which a NUL makes a file binary
 

@@ -1,4 +1,4 @@
-"""Commands that change files in their place: `sed -i`, and the edits that models write."""
+"""What writes files: `echo`, `sed -i`, and the edits that models write."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from itertools import dropwhile
 
 from natlang_envs.repository.names import is_git
 from natlang_envs.sandbox.changes.edits import edited
@@ -14,8 +15,11 @@ from natlang_envs.sandbox.changes.overlay import Entry, is_path, parent_of
 from natlang_envs.sandbox.commands.context import (
     MISSING,
     ROOT,
+    Command,
     CommandContext,
     CommandError,
+    CommandKind,
+    Output,
     named,
     resolve,
     resolve_target,
@@ -50,6 +54,29 @@ for first, last, does, old, new, count in steps:
     lines = out
 json.dump(lines, sys.stdout)
 """
+
+
+_ECHO_OPTION = re.compile(r"-[neE]+")
+_ECHO_ESCAPE = re.compile(rb"\\(?:([abefnrtv\\])|0([0-7]{0,3})|x([0-9a-fA-F]{1,2})|c.*)", re.DOTALL)
+_ECHO_LETTERS = dict(zip(b"abefnrtv\\", b"\a\b\x1b\f\n\r\t\v\\", strict=True))
+
+
+def echo(context: CommandContext, words: Sequence[str], output: Output) -> int:
+    r"""Show its arguments; `-n` leaves the line break out, `-e` reads escapes such as `\n`, of which `\c` ends all."""
+    shown = list(dropwhile(_ECHO_OPTION.fullmatch, words))
+    options = "".join(words[: len(words) - len(shown)])
+    content = (" ".join(shown) + "\n" * ("n" not in options)).encode("utf-8", "backslashreplace")
+    output.write(_ECHO_ESCAPE.sub(_unescaped, content) if options.rfind("e") > options.rfind("E") else content)
+    return 0
+
+
+def _unescaped(escape: re.Match[bytes]) -> bytes:
+    letter, octal, hexadecimal = escape.groups()
+    if letter:
+        return bytes([_ECHO_LETTERS[letter[0]]])
+    if octal is None and hexadecimal is None:
+        return b""
+    return bytes([int(octal or b"0", 8) & 255 if hexadecimal is None else int(hexadecimal, 16)])
 
 
 def sed_in_place(context: CommandContext, words: Sequence[str]) -> int:
@@ -218,3 +245,10 @@ def _target(context: CommandContext, typed: str) -> str:
     if plain.startswith("/") or not is_path(path) or any(map(is_git, path.split("/"))):
         raise CommandError(f"{typed}: it cannot be written")
     return path
+
+
+KIND = CommandKind(
+    "{commands}. Put TEXT in single quotes; it may span several lines.\n"
+    "  So does cat > FILE with a here-document, << 'EOF'.",
+    (Command("echo", echo, "echo TEXT > FILE writes a file, echo TEXT >> FILE adds to one"),),
+)
