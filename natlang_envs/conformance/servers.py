@@ -26,11 +26,11 @@ from typing import Any, Literal, NamedTuple
 
 from natlang_envs.conformance.answer_forms import FORMS
 
-Meant = Literal["read", "again", "stop", "cut", "context", "refused", "no command"]
+ReplyMeaning = Literal["read", "again", "stop", "cut", "context", "refused", "no command"]
 USAGE = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
 
 
-class Asked(NamedTuple):
+class ShapeRequest(NamedTuple):
     """What a shape is made of: the command, a text with it, how often this model was asked, and the request."""
 
     command: str
@@ -50,13 +50,13 @@ class Sent(NamedTuple):
     wait: float = 0.0
 
 
-Send = Callable[[Asked], Sent]
+Send = Callable[[ShapeRequest], Sent]
 
 
 class Shape(NamedTuple):
     """A shape of a response, and what is meant by it."""
 
-    meant: Meant
+    meant: ReplyMeaning
     send: Send
 
 
@@ -108,7 +108,7 @@ def _escaped(text: str) -> str:
     return json.dumps(text)[1:-1]
 
 
-def _plain(asked: Asked) -> Sent:
+def _plain(asked: ShapeRequest) -> Sent:
     return sent(completion(asked.text))
 
 
@@ -126,7 +126,7 @@ def _message(**message: Any) -> Send:
     """Return a shape's completion, whose texts may hold {a} and {t}."""
     finish, written = message.pop("finish", "stop"), json.dumps({"text": None, **message})
 
-    def send(asked: Asked) -> Sent:
+    def send(asked: ShapeRequest) -> Sent:
         command, text = (_escaped(each) for each in (asked.command, asked.text))
         return sent(completion(finish=finish, **json.loads(written.replace("{a}", command).replace("{t}", text))))
 
@@ -246,7 +246,7 @@ _STOPS: dict[str, Send] = {
     "redirect": lambda a: Sent(b"", 307, headers=(("Location", "/v2/chat/completions"),)),
     "no system": lambda a: error("System role not supported") if "'system'" in str(a.request) else _plain(a),
 }
-_MEANINGS: dict[Meant, dict[str, Send]] = {
+_MEANINGS: dict[ReplyMeaning, dict[str, Send]] = {
     "read": _READ,
     "again": _AGAIN,
     "cut": _CUT,
@@ -287,7 +287,7 @@ class ChatServer:
         others = re.findall("(?m)^- (.+)$", str(request["messages"][-1]["content"]).rpartition("\nActions:\n")[2])
         other = next((each for each in others if each != command), "look around")
         words = {"a": command, "b": other, "u": command.replace(" ", "_"), "c": command.upper(), "j": _escaped(command)}
-        asked = Asked(command, (form or "Thought: so\nAction: {a}").format(**words), number, request)
+        asked = ShapeRequest(command, (form or "Thought: so\nAction: {a}").format(**words), number, request)
         shape = Shape("read", _plain) if form else SHAPES.get(name)
         if shape is None:
             return error(f"The model {name!r} does not exist.", 404)

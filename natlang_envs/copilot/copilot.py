@@ -106,7 +106,7 @@ class ModelDriver:
 
 
 @dataclass(frozen=True)
-class Shown:
+class PromptContent:
     """The parts of the sandbox's state that a prompt shows.
 
     Attributes:
@@ -154,14 +154,14 @@ class AutoExploreCopilot:
         *,
         mode: Mode = "identify",
         steps: int = 30,
-        shown: Shown | None = None,
+        shown: PromptContent | None = None,
         limits: Limits | None = None,
         unsafe: bool = False,
         commands: Mapping[str, TaskCommand] | None = None,
     ) -> None:
         require_choice("mode", mode, MODES)
         steps = check_count("steps", steps)
-        self.shown = shown or Shown()
+        self.shown = shown or PromptContent()
         if self.shown.choices and mode != "identify":
             raise UsageError(f"commands can be listed as choices to identify a file only, not in the mode {mode!r}")
         self.question = clean_question(question)

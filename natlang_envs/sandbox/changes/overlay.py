@@ -29,7 +29,7 @@ Change = tuple[str, str | None, str, int | None]
 State = tuple[Change, ...]
 
 
-class Entry(NamedTuple):
+class OverlayEntry(NamedTuple):
     """One changed thing."""
 
     kind: Kind  # what it is now
@@ -44,7 +44,7 @@ class Entry(NamedTuple):
         return FILE_COST + len(self.content or b"") + len(self.text)
 
 
-def to_change(path: str, entry: Entry | None) -> Change:
+def to_change(path: str, entry: OverlayEntry | None) -> Change:
     """Return one change as JSON values."""
     if entry is None:
         return path, None, "", None
@@ -55,7 +55,7 @@ def to_change(path: str, entry: Entry | None) -> Change:
     return path, "link" if entry.link else entry.kind, entry.text, entry.mode
 
 
-def read_change(given: Any) -> tuple[str, Entry | None]:
+def read_change(given: Any) -> tuple[str, OverlayEntry | None]:
     """Return what `to_change` wrote."""
     path, kind, text, mode = cast("tuple[object, ...]", given)
     if not isinstance(path, str) or not isinstance(text, str) or not is_path(path):
@@ -64,17 +64,17 @@ def read_change(given: Any) -> tuple[str, Entry | None]:
         raise ValueError(mode)
     if kind == "file":
         try:
-            return path, Entry("file", base64.b64decode(text, validate=True), mode=mode)
+            return path, OverlayEntry("file", base64.b64decode(text, validate=True), mode=mode)
         except binascii.Error as error:
             raise ValueError(path) from error
     if kind == "link" and text and "\0" not in text and same(text) == text:
-        return path, Entry("other", text=text, link=True)
+        return path, OverlayEntry("other", text=text, link=True)
     if kind == "other":
-        return path, Entry("other", text=" ".join(text.split())[:200])
+        return path, OverlayEntry("other", text=" ".join(text.split())[:200])
     if not text and kind == "folder":
-        return path, Entry("folder", mode=mode)
+        return path, OverlayEntry("folder", mode=mode)
     if not text and kind == "mode" and mode is not None:
-        return path, Entry("file", mode=mode)
+        return path, OverlayEntry("file", mode=mode)
     if not text and kind is None:
         return path, None
     raise ValueError(kind)
@@ -106,8 +106,8 @@ class Overlay:
     def __init__(self, repository: Repository, limit: int) -> None:
         self.repository = repository
         self._limit = limit
-        self.changes: dict[str, Entry | None] = {}
-        self.hidden: dict[str, Entry] = {}
+        self.changes: dict[str, OverlayEntry | None] = {}
+        self.hidden: dict[str, OverlayEntry] = {}
         self._changed_in: defaultdict[str, set[str]] = defaultdict(set)  # the names of entries, by folder
         self._listings: dict[str, tuple[Folder, tuple[str, ...]]] = {}  # of folders in which something changed
         self._used = 0
@@ -219,7 +219,7 @@ class Overlay:
         """Make or replace a file in an existing folder; its permissions stay."""
         entry = self.changes.get(path)
         mode = entry.mode if entry is not None and entry.kind == "file" else None
-        self.apply({path: Entry("file", content, mode=mode)})
+        self.apply({path: OverlayEntry("file", content, mode=mode)})
 
     def check_room(self, path: str, size: int) -> None:
         """Check that a file of `size` bytes may be written."""
@@ -230,7 +230,9 @@ class Overlay:
         if used > self._limit:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    def apply(self, changes: Mapping[str, Entry | None], hidden: Mapping[str, Entry] | None = None) -> None:
+    def apply(
+        self, changes: Mapping[str, OverlayEntry | None], hidden: Mapping[str, OverlayEntry] | None = None
+    ) -> None:
         """Make changes, all of them or none; what is in a removed folder is to be removed too.
 
         None takes a path away; `hidden` is what there is of the name `.git` from now on, where it is given.
@@ -260,7 +262,7 @@ class Overlay:
         self._used = used
         self._state = None
 
-    def _kind_after(self, changes: Mapping[str, Entry | None], path: str) -> Kind | None:
+    def _kind_after(self, changes: Mapping[str, OverlayEntry | None], path: str) -> Kind | None:
         if path not in changes:
             return self.kind(path)
         entry = changes[path]
@@ -274,7 +276,7 @@ class Overlay:
     def moved_to(self, repository: Repository) -> Overlay:
         """Return the same changes over another index of the same folder; those of what is gone go with it."""
         fresh = Overlay(repository, self._limit)
-        kept: dict[str, Entry | None] = {}
+        kept: dict[str, OverlayEntry | None] = {}
         for path, entry in self.changes.items():
             before = repository.kind(path)
             if (entry.kind != "file" or entry.content is not None or before == "file") if entry else before:
@@ -300,8 +302,8 @@ class Overlay:
         if not isinstance(state, list | tuple):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise UsageError(NO_STATE)
         try:
-            changes: dict[str, Entry | None] = {}
-            hidden: dict[str, Entry] = {}
+            changes: dict[str, OverlayEntry | None] = {}
+            hidden: dict[str, OverlayEntry] = {}
             for given in state:
                 path, entry = read_change(given)
                 if path in changes or path in hidden:
@@ -316,7 +318,7 @@ class Overlay:
             raise UsageError(NO_STATE) from None
         self._become(fresh)
 
-    def _check_whole(self, changes: Mapping[str, Entry | None], hidden: Mapping[str, Entry]) -> None:
+    def _check_whole(self, changes: Mapping[str, OverlayEntry | None], hidden: Mapping[str, OverlayEntry]) -> None:
         """Raise `ValueError` unless changes to the original make a tree."""
         for path, entry in changes.items():
             before = self.repository.kind(path)
@@ -355,11 +357,11 @@ def judged_copy(overlay: Overlay, limit: int, files: Mapping[str, bytes], withou
         if fresh.kind(path) == "folder":
             fresh.apply({**dict.fromkeys(fresh.inside(path)), path: None})
         _make_folder(fresh, parent_of(path)[0])
-        fresh.apply({path: Entry("file", content)})
+        fresh.apply({path: OverlayEntry("file", content)})
     return fresh
 
 
 def _make_folder(overlay: Overlay, path: str) -> None:
     if overlay.kind(path) != "folder":
         _make_folder(overlay, parent_of(path)[0])
-        overlay.apply({path: Entry("folder")})
+        overlay.apply({path: OverlayEntry("folder")})

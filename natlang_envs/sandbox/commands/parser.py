@@ -68,10 +68,10 @@ def parse(line: str) -> CommandLine:
         if not words:
             raise ParseError("there is no command")
         return CommandLine(words)
-    return _Reader(line).read()
+    return _LineReader(line).read()
 
 
-class _Reader:
+class _LineReader:
     """Reads one command line, character by character."""
 
     def __init__(self, line: str) -> None:

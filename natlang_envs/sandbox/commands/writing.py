@@ -11,7 +11,7 @@ from itertools import dropwhile
 
 from natlang_envs.repository.names import is_git
 from natlang_envs.sandbox.changes.edits import edited
-from natlang_envs.sandbox.changes.overlay import Entry, is_path, parent_of
+from natlang_envs.sandbox.changes.overlay import OverlayEntry, is_path, parent_of
 from natlang_envs.sandbox.commands.context import (
     MISSING,
     ROOT,
@@ -210,20 +210,20 @@ def _what(context: CommandContext, path: str, content: str | None) -> str:
     return "deleted" if content is None else "changed" if context.files.kind(path) else "added"
 
 
-def _entry(context: CommandContext, path: str, content: str | None) -> Entry | None:
+def _entry(context: CommandContext, path: str, content: str | None) -> OverlayEntry | None:
     if content is None:
         return None
     mode = context.files.mode(path) if context.files.kind(path) else None
-    return Entry("file", content.encode(), mode=mode)
+    return OverlayEntry("file", content.encode(), mode=mode)
 
 
-def _folders(context: CommandContext, targets: Mapping[str, str | None]) -> dict[str, Entry]:
+def _folders(context: CommandContext, targets: Mapping[str, str | None]) -> dict[str, OverlayEntry]:
     """Return the folders that are missing on the way to files, the upper ones first."""
     missing: list[str] = []
     for path, content in targets.items():
         while content is not None and (path := parent_of(path)[0]) and context.files.kind(path) is None:
             missing.append(path)
-    return {path: Entry("folder") for path in sorted(missing)}
+    return {path: OverlayEntry("folder") for path in sorted(missing)}
 
 
 def _target(context: CommandContext, typed: str) -> str:
