@@ -120,8 +120,6 @@ def folded(text: str) -> str:
 
 
 class ListedCommands:
-    """The listed commands, by their words and labels."""
-
     def __init__(self, commands: Sequence[str], labels: Sequence[str], exact: bool) -> None:
         self._given = frozenset(commands)
         words: defaultdict[str, set[str]] = defaultdict(set)
@@ -143,11 +141,9 @@ class ListedCommands:
         self._limit = max(map(len, commands), default=0) + 200
 
     def every(self) -> frozenset[str]:
-        """Return all of them."""
         return self._given
 
     def exactly(self, text: str) -> frozenset[str]:
-        """Return the commands that a text is, by words, label or both."""
         text = text.strip()
         found = frozenset((text,)) if text in self._given else self._words.get(folded(text), frozenset[str]())
         if not found and text and " " not in text:
@@ -208,7 +204,6 @@ class ListedCommands:
         return NamedCommands()
 
     def taken_back(self, after: str) -> frozenset[str]:
-        """Return the commands of a text that takes back what was said before."""
         return self.meant_beside(after) if _TAKEN_BACK.search(after) else frozenset()
 
     def meant_beside(self, text: str) -> frozenset[str]:

@@ -109,7 +109,6 @@ class _Statement(NamedTuple):
 
 
 def _of_calls(calls: Sequence[object], listed: ListedCommands) -> Reading:
-    """Return the command of the first tool call; the others are left over."""
     named = [_of_value(each, listed) for each in calls]
     return _result(named[0]._replace(left_over=len(calls) - 1), "tool call", "")
 

@@ -54,14 +54,11 @@ Send = Callable[[ShapeRequest], Sent]
 
 
 class Shape(NamedTuple):
-    """A shape of a response, and what is meant by it."""
-
     meant: ReplyMeaning
     send: Send
 
 
 def sent(content: object, status: int = 200, **more: Any) -> Sent:
-    """Return a response with JSON."""
     return Sent(json.dumps(content).encode(), status, **more)
 
 
@@ -73,12 +70,10 @@ def completion(text: object, finish: str | None = "stop", usage: object = USAGE,
 
 
 def error(message: str, status: int = 400, **more: Any) -> Sent:
-    """Return an error as OpenAI writes it."""
     return sent({"error": {"message": message, **more}}, status)
 
 
 def delta(finish: str | None = None, **content: Any) -> dict[str, Any]:
-    """Return an event of a stream."""
     return {"choices": [{"index": 0, "delta": content, "finish_reason": finish}]}
 
 
@@ -113,7 +108,6 @@ def _plain(asked: ShapeRequest) -> Sent:
 
 
 def _choice(**more: Any) -> dict[str, Any]:
-    """Return a completion whose one choice holds what is given."""
     return {**completion(""), "choices": [more]}
 
 
@@ -275,7 +269,6 @@ class ChatServer:
         self.requests: list[dict[str, Any]] = []
 
     def answer(self, request: dict[str, Any]) -> Sent:
-        """Return the response to a request."""
         model = str(request.get("model", ""))
         with self._lock:
             self.requests.append(request)

@@ -70,13 +70,11 @@ def unquoted(quoted: re.Match[str]) -> str:
 
 
 def first_word(line: str) -> str:
-    """Return the first word of a line."""
     word = _WORD.match(line)
     return word[1] if word else ""
 
 
 def parses(line: str) -> bool:
-    """Return whether the sandbox would understand a line."""
     try:
         parse(line)
     except ParseError:
@@ -115,7 +113,6 @@ def within(text: str) -> str | None:
 
 
 def is_command(said: str) -> bool:
-    """Return whether all of an answer is one command."""
     line = bare(said)
     word = first_word(_ODD_SPACES.sub(" ", line[:40]))
     if word == "answer":
@@ -189,7 +186,6 @@ def _first_of(line: str) -> tuple[str, int]:
 
 
 def cd_first(line: str) -> tuple[str, str] | None:
-    """Return the two commands of `cd FOLDER && COMMAND`."""
     command = _ONE_COMMAND.match(line) if first_word(line) == "cd" else None
     separator = _SEPARATOR.match(line, command.end()) if command else None
     if command is None or separator is None or separator[0].strip() != "&&" or not line[separator.end() :]:
@@ -213,7 +209,6 @@ def is_prose(line: str) -> bool:
 
 
 def document_of(line: str) -> str | None:
-    """Return the here-document of a command."""
     try:
         return parse(line).given
     except ParseError:

@@ -84,7 +84,6 @@ class HumanDriver:
         self._ask = ask
 
     def reply(self, copilot: AutoExploreCopilot) -> str | None:
-        """Return the next line that is not blank."""
         while (line := self._ask(copilot)) is not None and not line.strip():
             pass
         return line
@@ -212,7 +211,6 @@ class AutoExploreCopilot:
         return self.sandbox.overlay.folder(self.sandbox.cwd)
 
     def _listed(self) -> tuple[str, ...]:
-        """Return the commands of this page of the current folder, as the environment lists them."""
         self._page = min(self._page, self._pages - 1)  # the folder may have become shorter
         return tuple(moves_of(self._folder, self._page))
 

@@ -40,8 +40,6 @@ class PageMove(NamedTuple):
 
 
 class FolderPage(NamedTuple):
-    """One page of a folder."""
-
     key: Key
     text: str  # the page in words
     commands: tuple[str, ...]
@@ -49,8 +47,6 @@ class FolderPage(NamedTuple):
 
 
 class PageNames(NamedTuple):
-    """The names on a page."""
-
     folders: tuple[str, ...]
     files: tuple[str, ...]
 
@@ -83,7 +79,6 @@ class Navigation:
         return navigation_of, (self.repository, self._budget)
 
     def place(self, key: Key) -> FolderPage:
-        """Return a place."""
         found = self._places.get(key)
         if found is None:
             found = self._places[key] = self._make(key)
@@ -175,7 +170,6 @@ def _parent(path: str) -> str:
 
 
 def _above(folder: str) -> Iterator[str]:
-    """Yield a folder and all folders it lies in."""
     while folder:
         yield folder
         folder = _parent(folder)

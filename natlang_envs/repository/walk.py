@@ -11,8 +11,6 @@ from natlang_envs.repository.texts import NEXT, PREVIOUS, UP
 
 
 class PagePosition(NamedTuple):
-    """A page of a folder."""
-
     folder: tuple[str, ...] = ()
     page: int = 0
 
@@ -25,7 +23,6 @@ class Walk:
         self._pages: dict[tuple[str, ...], int] = {}  # the page of the folder above that lists a folder
 
     def follow(self, command: str) -> None:
-        """Take in a command that was given."""
         (folder, page), (verb, _, name) = self.here, command.partition(" ")
         if command == UP:
             self.here = PagePosition(folder[:-1])
@@ -36,7 +33,6 @@ class Walk:
             self.here = PagePosition((*folder, name))
 
     def note(self, place: PagePosition, name: str) -> None:
-        """Note that a folder is listed in a place."""
         self._pages[(*place.folder, name)] = place.page
 
     def steps(self, start: PagePosition, end: PagePosition) -> int:
@@ -103,7 +99,6 @@ class WalkMemory:
 
 
 def path_of(folder: tuple[str, ...], name: str) -> str:
-    """Return the path of a file in a folder."""
     return "/".join((*folder, name))
 
 

@@ -221,7 +221,6 @@ class AutoExploreSandbox:
         self._notes += changed[:_MOST_NOTES] + ([f"[and {more:,} more files]\n"] if more > 0 else [])
 
     def _run_stage(self, stage: CommandLine, given: bytes, limit: int) -> Completed:
-        """Run one command of a line, with its standard input."""
         name, *words = stage.words
         if stage.given is not None:
             given = stage.given.encode()

@@ -87,11 +87,9 @@ class LayeredFolder(WorkFolder):
         return sum(map(whole_pages, (*map(self._overlay.size, changed), *hidden)))
 
     def layer(self, owner: int) -> Layer | None:
-        """Return the files of the repository, copied at the first call in this process; see `Files.layer`."""
         return _shared_layer(self._overlay.repository, owner, self._seconds)
 
     def fill(self, root: int, owner: int) -> None:
-        """Write the changes into an open, empty folder, as the upper layer of an overlay; see `WorkFolder.fill`."""
         self._begin()
         changes = self._overlay.changes
         self._most = len(self._overlay.repository.files) + len(changes)
@@ -132,7 +130,6 @@ class LayeredFolder(WorkFolder):
         super()._make_hidden(root, path, entry, owner)
 
     def collect(self, root: int) -> None:
-        """Take over what programs did, from the upper layer; see `WorkFolder.collect`."""
         self._gone: set[str] = set()
         self._opaque: set[str] = set()
         super().collect(root)

@@ -30,8 +30,6 @@ State = tuple[Change, ...]
 
 
 class OverlayEntry(NamedTuple):
-    """One changed thing."""
-
     kind: Kind  # what it is now
     content: bytes | None = None  # the content of a file; None: that of the original
     text: str = ""  # where a symbolic link leads, or why something else cannot be read
@@ -40,12 +38,10 @@ class OverlayEntry(NamedTuple):
 
     @property
     def cost(self) -> int:
-        """The bytes that it is charged."""
         return FILE_COST + len(self.content or b"") + len(self.text)
 
 
 def to_change(path: str, entry: OverlayEntry | None) -> Change:
-    """Return one change as JSON values."""
     if entry is None:
         return path, None, "", None
     if entry.kind == "file":
@@ -56,7 +52,6 @@ def to_change(path: str, entry: OverlayEntry | None) -> Change:
 
 
 def read_change(given: Any) -> tuple[str, OverlayEntry | None]:
-    """Return what `to_change` wrote."""
     path, kind, text, mode = cast("tuple[object, ...]", given)
     if not isinstance(path, str) or not isinstance(text, str) or not is_path(path):
         raise ValueError(path)
@@ -116,7 +111,6 @@ class Overlay:
         self.packages = next(name for name in names if repository.kind(name) is None)
 
     def kind(self, path: str) -> Kind | None:
-        """Return what there is of this path, or None."""
         if path in self.changes:
             entry = self.changes[path]
             return entry and entry.kind
@@ -141,18 +135,15 @@ class Overlay:
         return path not in self.changes and self.repository.is_locked(path)
 
     def is_installed(self, path: str) -> bool:
-        """Return whether a path is in the folder that `pip` installs into."""
         return path == self.packages or path.startswith(f"{self.packages}/")
 
     def mode(self, path: str) -> int:
-        """Return the permissions of a file or folder."""
         entry = self.changes.get(path)
         if entry is not None and entry.mode is not None:
             return entry.mode
         return 0o755 if self.kind(path) == "folder" or self.repository.is_executable(path) else 0o644
 
     def folder(self, path: str) -> Folder:
-        """Return a folder."""
         if self.kind(path) != "folder":
             raise KeyError(path)
         return self._listed(path)[0]
@@ -162,7 +153,6 @@ class Overlay:
         return self._listed(path)[1]
 
     def _listed(self, path: str) -> tuple[Folder, tuple[str, ...]]:
-        """Return the listing of a folder, and the names of what is neither folder nor file in it."""
         original = Folder(path, (), ())
         if self.repository.kind(path) == "folder":
             original = self.repository.folder(path)
@@ -181,7 +171,6 @@ class Overlay:
         return self._listings[path]
 
     def inside(self, top: str) -> Iterator[str]:
-        """Yield all paths in a folder and in those in it."""
         waiting = [top]
         while waiting:
             path = waiting.pop()
@@ -192,12 +181,10 @@ class Overlay:
             waiting += inside
 
     def size(self, path: str) -> int:
-        """Return the number of bytes of a file."""
         entry = self.changes.get(path)
         return self.repository.mark(path).size if entry is None or entry.content is None else len(entry.content)
 
     def part(self, path: str, start: int, length: int) -> bytes:
-        """Return up to `length` bytes of a file, from `start`."""
         content = self.changed_content(path)
         if content is not None:
             return content[start : start + length]
@@ -206,12 +193,10 @@ class Overlay:
         return self.repository.part(path, start, length)
 
     def read(self, path: str) -> bytes:
-        """Return the content of a file."""
         content = self.changed_content(path)
         return self.repository.read(path) if content is None else content
 
     def changed_content(self, path: str) -> bytes | None:
-        """Return the content of a file if it is not the original's."""
         entry = self.changes.get(path)
         return None if entry is None else entry.content
 
@@ -222,7 +207,6 @@ class Overlay:
         self.apply({path: OverlayEntry("file", content, mode=mode)})
 
     def check_room(self, path: str, size: int) -> None:
-        """Check that a file of `size` bytes may be written."""
         before = self.changes.get(path)
         self._check(self._used - (before.cost if before else 0) + size + FILE_COST)
 
@@ -269,7 +253,6 @@ class Overlay:
         return entry and entry.kind
 
     def reset(self) -> None:
-        """Return to the repository as it was indexed."""
         self._become(Overlay(self.repository, self._limit))
         self._state = ()
 
@@ -290,7 +273,6 @@ class Overlay:
         self._state = None
 
     def state(self) -> State:
-        """Return the changes as immutable JSON values, for `restore`."""
         if self._state is None:
             everything = {**self.changes, **self.hidden}
             self._state = tuple(to_change(path, everything[path]) for path in sorted(everything))

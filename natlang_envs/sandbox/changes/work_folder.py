@@ -51,7 +51,6 @@ class WorkFolder(Files):
         self._room = 0
 
     def is_folder(self, path: str) -> bool:
-        """Return whether a path, as bytes of the disk decoded, is a folder."""
         return self._overlay.kind(shown(path)) == "folder"
 
     @property
@@ -69,7 +68,6 @@ class WorkFolder(Files):
 
     @property
     def names(self) -> int:
-        """How many files and folders `fill` wrote."""
         return len(self._known)
 
     @property
@@ -161,7 +159,6 @@ class WorkFolder(Files):
             raise TooMuch(f"{what} took longer than {self._seconds:g} seconds")
 
     def collect(self, root: int) -> None:
-        """Take over what programs did in the folder, in which nothing may be running any more."""
         self._begin()
         self._room = self._limit
         os.fchmod(root, 0o700)
@@ -290,13 +287,11 @@ def make_link(folder: int, name: bytes, target: str | None, owner: int) -> None:
 
 
 def make_folder(folder: int, name: str) -> None:
-    """Make a folder unless it is there."""
     with suppress(FileExistsError):
         new_folder(on_disk(name), folder)
 
 
 def finish(opened: int, mode: int, owner: int) -> None:
-    """Give an open file or folder its permissions and its owner."""
     os.fchown(opened, owner, owner)
     os.fchmod(opened, mode)
 

@@ -65,7 +65,6 @@ class Output:
         self.write(f"{text}\n".encode("utf-8", "backslashreplace"))
 
     def fail(self, message: str) -> None:
-        """Write one line to standard error."""
         self.errors.append(message)
 
 
@@ -150,7 +149,6 @@ def resolve(context: CommandContext, typed: str) -> tuple[str, Kind | None]:
 
 
 def existing(context: CommandContext, typed: str) -> tuple[str, Kind]:
-    """Return the path that a typed one leads to, and what is there."""
     path, kind = resolve(context, typed)
     if kind is None:
         raise CommandError(MISSING)
@@ -158,7 +156,6 @@ def existing(context: CommandContext, typed: str) -> tuple[str, Kind]:
 
 
 def resolve_target(context: CommandContext, typed: str) -> str:
-    """Return the path of a file that may be written."""
     with named(typed):
         path, kind = resolve(context, typed)
         if kind == "folder" or typed.endswith("/"):

@@ -19,7 +19,6 @@ class Readable(NamedTuple):
     size: int
 
     def blocks(self, output: Output) -> Iterator[bytes]:
-        """Yield the file block by block, as long as there is time."""
         for start in range(0, self.size, BLOCK):
             output.check_time()
             yield self.part(start, BLOCK)
@@ -37,7 +36,6 @@ class Readable(NamedTuple):
             yield rest
 
     def first(self, unit: str, count: int, room: int, start: int = 0) -> bytes:
-        """Return the first lines (unit `n`) or bytes from `start`."""
         if unit == "c":
             return self.part(start, min(count, room))
         content = b""
@@ -53,7 +51,6 @@ class Readable(NamedTuple):
         return content
 
     def last(self, unit: str, count: int, room: int) -> bytes:
-        """Return the last lines or bytes."""
         if unit == "c":
             length = min(count, self.size)
             return self.part(self.size - length, min(length, room))

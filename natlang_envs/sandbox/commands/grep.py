@@ -29,8 +29,6 @@ _GLOBS = ("--include", "--exclude", "--exclude-dir")
 
 
 class _Grep:
-    """What a grep was told."""
-
     def __init__(self, words: Sequence[str]) -> None:
         self.flags = ""
         self.operands: list[str] = []
@@ -89,7 +87,6 @@ class _Grep:
 
 
 def grep(context: CommandContext, words: Sequence[str], output: Output) -> int:
-    """Show lines that a regular expression is found in."""
     asked = _Grep(words)
     flags = asked.flags
     kinds: dict[str, Syntax] = {"E": "extended", "F": "fixed", "P": "perl", "G": "basic"}
@@ -124,7 +121,6 @@ def _is_folder(context: CommandContext, typed: str) -> bool:
 
 
 def _files_of(context: CommandContext, asked: _Grep, typed: str, output: Output) -> Iterator[tuple[str, Readable]]:
-    """Yield the files that a grep reads, and how each is called."""
     if typed == "-":
         yield "(standard input)", readable(context, typed)
         return
@@ -144,8 +140,6 @@ def _files_of(context: CommandContext, asked: _Grep, typed: str, output: Output)
 
 
 class _Shower:
-    """Shows what a grep found, file by file."""
-
     def __init__(self, expression: Expression, asked: _Grep, output: Output, named: bool) -> None:
         self._expression = expression
         self._asked = asked

@@ -27,7 +27,6 @@ from natlang_envs.sandbox.commands.files import Readable, each_file
 
 
 def cd(context: CommandContext, words: Sequence[str], output: Output) -> int:
-    """Change the current folder; without an argument, to the root."""
     _, _, operands = read_options("cd", words, "", code=2)
     if len(operands) > 1:
         raise CommandError("cd: too many arguments")
@@ -41,7 +40,6 @@ def cd(context: CommandContext, words: Sequence[str], output: Output) -> int:
 
 
 def ls(context: CommandContext, words: Sequence[str], output: Output) -> int:
-    """List folders, one name a line, sorted by code points."""
     given, _, operands = read_options("ls", words, "1aAFplR", code=2)
     flags = frozenset(given)
     code = 0

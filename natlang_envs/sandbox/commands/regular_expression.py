@@ -76,8 +76,6 @@ _SHORT: dict[str, Fits] = {"w": _is_word, "s": _CLASSES["space"], "d": _CLASSES[
 
 
 class _ExpressionReader:
-    """Reads an expression into parts."""
-
     def __init__(self, text: str, kind: Syntax, ignore_case: bool) -> None:
         self._text = text
         self._basic = kind == "basic"

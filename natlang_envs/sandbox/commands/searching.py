@@ -26,7 +26,6 @@ from natlang_envs.sandbox.commands.writing import sed_in_place
 
 
 def pwd(context: CommandContext, words: Sequence[str], output: Output) -> int:
-    """Show the current folder."""
     read_options("pwd", words, "LP")
     output.line(f"{ROOT}/{context.cwd}" if context.cwd else ROOT)
     return 0

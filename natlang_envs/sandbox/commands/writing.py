@@ -80,7 +80,6 @@ def _unescaped(escape: re.Match[bytes]) -> bytes:
 
 
 def sed_in_place(context: CommandContext, words: Sequence[str]) -> int:
-    """Change the lines of files (`sed -i SCRIPT FILE`), all files or none."""
     options = {word for word in words if word.startswith("-")}
     script, *operands = [word for word in words if word not in options] or [""]
     if wrong := options - {"-i", "-e", "-E", "-r", "-ie", "-iE", "-ir", "-Ei", "--in-place"}:
