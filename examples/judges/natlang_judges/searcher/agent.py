@@ -12,7 +12,7 @@ from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput
 from natlang_envs.repository.hits import read_list
 from natlang_envs.repository.texts import EXIT, read_question, steps_left
-from natlang_envs.repository.walk import Memory, Place, Walk
+from natlang_envs.repository.walk import PagePosition, Walk, WalkMemory
 from natlang_judges.searcher.evidence import gather
 from natlang_judges.searcher.games import Games, stack
 from natlang_judges.searcher.judge import Options, draw
@@ -43,7 +43,7 @@ class SearcherAgent:
     def __init__(self, weights: Path, sampling: bool = False) -> None:
         self.sampling = sampling
         self.judge = SEARCHER.read(weights)
-        self._memory = Memory()
+        self._memory = WalkMemory()
         self._begun: dict[np.random.Generator, Ways] = {}  # what is left of ways, by the game and what was done
 
     def __call__(self, view: AgentInput) -> str:
@@ -143,7 +143,7 @@ class SearcherAgent:
         return games, (opens, reads, names)
 
 
-def _way(walk: Walk, end: Place, last: str) -> list[str]:
+def _way(walk: Walk, end: PagePosition, last: str) -> list[str]:
     """Return the commands to a place, and the one that is given there."""
     there = copy(walk)
     way: list[str] = []
