@@ -21,7 +21,7 @@ from natlang_envs.why import Feedback, Why
 
 
 class ALFWorldEnv(NatLangEnv):
-    """Do a household task in a room that is described in words.
+    """Do a household task in a room described in words.
 
     ## Description
     ALFWorld (Shridhar et al., 2021), as in section 5 and appendix C.2 of the Reflect-RL paper: find things, clean, heat

@@ -1,4 +1,4 @@
-"""The environment DangerousTaxi: Gymnasium's Taxi told in words."""
+"""The environment DangerousTaxi: Gymnasium's Taxi as texts."""
 
 from __future__ import annotations
 
@@ -121,7 +121,6 @@ class DangerousTaxiEnv(NatLangEnv):
 
     @property
     def task(self) -> str:
-        """What the stage asks for."""
         return TASKS[self.stage]
 
     def enter(self, city: City, state: int) -> None:
@@ -156,7 +155,6 @@ class DangerousTaxiEnv(NatLangEnv):
         return COMMANDS
 
     def safe_commands(self) -> tuple[str, ...]:
-        """Return the commands that are legal here (privileged knowledge)."""
         after = zip(COMMANDS, self._transitions[self.state], strict=True)
         return tuple(command for command, state in after if state != ILLEGAL)
 
@@ -180,7 +178,7 @@ class DangerousTaxiEnv(NatLangEnv):
         (self.state,) = state
 
     def render(self) -> str | NDArray[np.uint8] | None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Return the city as text or as a picture (height, width, 3), as `render_mode` says."""
+        """Return the city as text or as a uint8 picture of shape (height, width, 3), by `render_mode`."""
         if self.render_mode == "ansi":
             return render_ansi(self.city, self.state)
         return render_rgb(self.city, self.state) if self.render_mode == "rgb_array" else None
