@@ -45,19 +45,8 @@ class AutoExploreSearchEnv(AskingEnv[ExploreTasks, SearchEpisode]):
     the stem of WORD; a stem of fewer than four letters must be the word's own stem. A stem lacks the ending s, e, es,
     ed or ing. The path counts as a line of its file. The first MB of each file is searched, of a binary file the path.
 
-    ## Rewards
-    - -1 a step, also for unknown text, which does nothing.
-    - The last step pays +15 instead for `id` of a file that answers the question. It pays -15 for `id` of any other
-      file, for `exit`, and when the steps run out.
-
-    ## Starting State
-    An empty list, and a task of AutoExplore.
-
-    ## Episode End
-    Termination after `id`, `exit` or `horizon` steps; the observation counts them. There is no truncation.
-
-    ## Information
-    As of every `NatLangEnv`.
+    ## Rewards, Starting State, Episode End, Information
+    As of `AutoExploreEnv`. The list is empty at the start.
 
     ## Arguments
     - `order`: of the files in a list. `"lines"` (the benchmark) puts files with most matching lines first, as `grep -c`
