@@ -133,8 +133,9 @@ def api() -> Iterator[str]:
 
 
 def _tasks_of(protocol: Protocol) -> str:
-    """Return the protocol's description without the count, which is a column of the table."""
-    return protocol.description.replace(f", {len(protocol.episodes)} of them", "").replace("|", "\\|")
+    """Return the first sentence of the description without the count, which is a column of the table."""
+    sentence = protocol.description.partition(". ")[0].removesuffix(".")
+    return sentence.replace(f", {len(protocol.episodes)} of them", "").replace("|", "\\|")
 
 
 def _defined(module: str) -> Iterator[str]:
