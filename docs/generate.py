@@ -102,11 +102,8 @@ def extras() -> Iterator[str]:
     """Yield the table of the extras, which are those of pyproject.toml."""
     text = (HERE.parent / "pyproject.toml").read_text(encoding="utf-8")
     known = {**EXTRAS, **OWN_EXTRAS}
-    rows = (
-        [f"`{extra}`", known[extra], ", ".join(re.match(r"[\w-]+", each)[0] for each in wanted)]  # pyright: ignore
-        for extra, wanted in tomllib.loads(text)["project"]["optional-dependencies"].items()
-    )
-    yield from table("| `pip install 'natlang-envs[…]'` | for | brings |", rows)
+    rows = ([f"`{extra}`", known[extra]] for extra in tomllib.loads(text)["project"]["optional-dependencies"])
+    yield from table("| `pip install 'natlang-envs[…]'` | for |", rows)
 
 
 def protocols() -> Iterator[str]:

@@ -25,8 +25,8 @@ class ALFWorldEnv(NatLangEnv):
 
     ## Description
     ALFWorld (Shridhar et al., 2021), as in section 5 and appendix C.2 of the Reflect-RL paper: find things, clean, heat
-    or cool them, and bring them somewhere, or look at them under a lamp. An engine of our own plays the games exactly
-    as TextWorld with the alfworld package's wrappers does. It needs neither package, and no download.
+    or cool them, and bring them somewhere, or look at them under a lamp. An engine of our own plays exactly as
+    TextWorld with the alfworld package does, without either and without a download.
 
     ## Observation Space
     `UnicodeText`: the text of the engine alone. The first observation lists the receptacles of the room and states the
@@ -50,8 +50,7 @@ class ALFWorldEnv(NatLangEnv):
     Termination: the task is done. Truncation: after `horizon` steps.
 
     ## Information
-    As of every `NatLangEnv`. `task` is the room and the task's sentence of the first observation, which no later one
-    repeats.
+    As of every `NatLangEnv`. `task` is the room and the task's sentence, which only the first observation shows.
 
     ## Arguments
     - `split`: `"train"`, `"validation"`, `"test"` or `"all"`. Train and validation have the same rooms and other games.

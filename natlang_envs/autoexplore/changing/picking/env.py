@@ -28,9 +28,8 @@ class AutoExploreChangeEnv(AskingEnv[ChangeTasks, ChangeEpisode]):
     ## Description
     One place of a Python repository was changed, so that tests fail. An issue reports what one test sees, but not where
     to look. The player walks through folders, opens sources and lines, chooses a listed edit, may run the tests three
-    times, and submits. One rule lists the edits of every source, and one edit restores the original. Nothing is
-    executed: the tests were run after each edit when the task was made. So a score is exact and small models can play;
-    the paper's AutoExplore modifies files freely.
+    times, and submits. One rule lists the edits of every source; one of them restores the original. The results of all
+    edits are recorded, so nothing is executed.
 
     ## Observation Space
     `UnicodeText`, with headings: the task, the view (a page of a folder, of a source, or of the edits of a line), the
@@ -51,10 +50,9 @@ class AutoExploreChangeEnv(AskingEnv[ChangeTasks, ChangeEpisode]):
 
     ## Tests
     `test` names at most 20 failing tests, among the one in the issue and all that passed before. The other tests that
-    failed before stay hidden, and judge the repair, too. For an edit of the broken file, the results are those of real
-    runs. For an edit of another file, a test fails if it fails without the edit, or if the edit makes it fail in the
-    unbroken repository; so an edit elsewhere that makes up for the bug is no repair. Where one test reaches both
-    places, a real run could differ; in 450 sampled states none did.
+    failed before stay hidden, and judge the repair, too. Edits of the broken file were run. After an edit of another
+    file a test fails if it fails without the edit, or with it in the unbroken repository; so an edit elsewhere is no
+    repair. Real runs agreed in all of 450 sampled states.
 
     ## Rewards
     - -1 a step, also for unknown text, which does nothing.
