@@ -24,10 +24,10 @@ class AutoExploreEnv(AskingEnv[ExploreTasks, Episode]):
     ones, or a folder of your own. Commands read; nothing is written.
 
     ## Observation Space
-    `UnicodeText`, with headings: the task, the current folder, its folders and files (one page of a long folder), the
-    steps left, and the result of the last command. `cat` shows the first `file_budget` characters of a file and says if
-    there are more. Each repetition shows the next part, after the last part the first again, and costs a step. Bytes
-    that are not UTF-8 appear as `\xNN`. A binary file is only named as one.
+    `UnicodeText`, with headings: the task, the current folder, its folders and files, the steps left, and the last
+    result. `cat` shows the first `file_budget` characters of a file and says if there are more. Each repetition shows
+    the next part, after the last part the first again, and costs a step. Bytes that are not UTF-8 appear as `\xNN`. A
+    binary file is only named as one.
 
     ## Action Space
     `CommandText`, at most 40 commands, in this order: `cd FOLDER` for each folder, `cd ..`, `cat FILE` and `id FILE`
@@ -37,15 +37,15 @@ class AutoExploreEnv(AskingEnv[ExploreTasks, Episode]):
 
     ## Rewards
     - -1 a step, also for unknown text, which does nothing.
-    - The last step pays +15 instead for `id` of a file that answers the question. It pays -15 for `id` of any other
-      file, for `exit`, and when the steps run out.
+    - The last step pays +15 instead for `id` of a file that answers the question. It pays -15 for any other `id`, for
+      `exit`, and when the steps run out.
 
     ## Starting State
     The top folder, and a task sampled from the split. Its id is `repository/number`, and the number depends on the
     question alone. In your own folder it is `own/number`, and the number depends on the question and the targets.
 
     ## Episode End
-    Termination after `id`, `exit` or `horizon` steps; the observation counts them. There is no truncation.
+    Termination after `id`, `exit` or `horizon` steps; never truncation.
 
     ## Information
     As of every `NatLangEnv`.
@@ -60,8 +60,8 @@ class AutoExploreEnv(AskingEnv[ExploreTasks, Episode]):
       `"all"` accepts `"known"` but does not sample it. An agent that knows its repositories uses `"known_validation"`
       (150 questions of train), `"known_train"` (the rest of train) and `"known_test"` (`test_seen` and `known`).
     - `dataset`: `"labelled"`, the repositories that `natlang data fetch` brings, or the name of one; `"embedded"`,
-      small ones in the package. By default a named split uses the labelled dataset; `"all"` samples embedded
-      repositories, without a download, and accepts the id of any task.
+      small ones in the package. By default a named split is labelled; `"all"` samples embedded repositories and accepts
+      the id of any task.
     - `repository`: a folder of your own, indexed once per process. Give `question` and `target`, the path of the file
       that answers it or a list of paths; or as `dataset` a file of labels, such as `natlang data label` writes.
     - `horizon` (15), `explain`, `feedback`, `render_mode` (`"ansi"` or None): as of every `NatLangEnv`.

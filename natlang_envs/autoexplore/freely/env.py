@@ -41,7 +41,7 @@ class AutoExploreChangeFreeEnv(NatLangEnv):
 
     ## Observation Space
     `UnicodeText`: the prompt of the copilot, with the task, the current folder, its folders and files, the commands so
-    far, the result of the last one, and the steps left.
+    far, the last result, and the steps left.
 
     ## Action Space
     `CommandText` of up to 4,096 characters: any command of the copilot (`cd`, `ls`, `cat`, `grep`, `find`, `echo TEXT >
@@ -70,8 +70,8 @@ class AutoExploreChangeFreeEnv(NatLangEnv):
     - `split`: `"train"`, `"validation"`, `"test"` or `"all"`, by repository; for data tasks by question.
     - `horizon` (40), `explain`, `feedback`, `render_mode` (`"ansi"` or None): as of every `NatLangEnv`.
 
-    It needs Linux with bubblewrap, and the lab (`natlang data fetch lab`). It cannot be played without isolation, since
-    unconfined programs find the originals.
+    It needs Linux with bubblewrap, and the lab (`natlang data fetch lab`). Without isolation it refuses to play, since
+    programs could find the originals.
 
     ## Version History
     - v0: initial version.

@@ -27,10 +27,9 @@ class AutoExploreSearchEnv(AskingEnv[ExploreTasks, SearchEpisode]):
     through folders instead, so results of the two do not compare.
 
     ## Observation Space
-    `UnicodeText`, with headings: the task, the list of the last search, the steps left, and the result of the last
-    command. A list says how many lines match in how many files. For at most ten files it shows the path, the number of
-    matching lines, and the first of them, cut to 100 characters. It does not show the length of a file, so that reading
-    matters. `cat` shows a file as in AutoExplore.
+    `UnicodeText`, with headings: the task, the list of the last search, the steps left, and the last result. A list
+    says how many lines match in how many files. For at most ten files it shows the path, the number of matching lines,
+    and the first of them, cut to 100 characters. `cat` shows a file as in AutoExplore.
 
     ## Action Space
     `CommandText`, at most 40 commands, in this order:

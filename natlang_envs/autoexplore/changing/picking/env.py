@@ -33,9 +33,9 @@ class AutoExploreChangeEnv(AskingEnv[ChangeTasks, ChangeEpisode]):
 
     ## Observation Space
     `UnicodeText`, with headings: the task, the view (a page of a folder, of a source, or of the edits of a line), the
-    current edit, the test runs left, the steps left, and the result of the last command. A source includes the edit and
-    has pages of 40 numbered lines, fewer where more than 24 of them can be edited. A line appears with five lines above
-    and below, and as it would read after each edit, 30 a page. `cat` shows a file as in AutoExplore.
+    current edit, the test runs and steps left, and the last result. A source includes the edit and has pages of 40
+    numbered lines, fewer where more than 24 can be edited. A line appears with five lines above and below, and as it
+    would read after each edit, 30 a page. `cat` shows a file as in AutoExplore.
 
     ## Action Space
     `CommandText`, at most 40 commands:
@@ -66,7 +66,7 @@ class AutoExploreChangeEnv(AskingEnv[ChangeTasks, ChangeEpisode]):
     is `repository/` and 16 hex digits of the repository and the change.
 
     ## Episode End
-    Termination after `submit`, `exit` or `horizon` steps; the observation counts them. There is no truncation.
+    Termination after `submit`, `exit` or `horizon` steps; never truncation.
 
     ## Information
     As of every `NatLangEnv`.
