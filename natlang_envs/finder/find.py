@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from math import fsum
 from typing import Literal, NamedTuple
 
 from natlang_envs.errors import UsageError, check_count, require_choice
