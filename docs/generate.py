@@ -68,7 +68,6 @@ def public_names() -> Iterator[tuple[str, list[str]]]:
 
 
 def table(head: str, rows: Iterable[Iterable[str]]) -> list[str]:
-    """Return a Markdown table's lines; the head is its first line."""
     return [head, re.sub(r"[^|]+", " --- ", head), *(f"| {' | '.join(row)} |" for row in rows)]
 
 
@@ -85,7 +84,6 @@ def environment(entries: list[Registration], level: str) -> Iterator[str]:
 
 
 def commands() -> Iterator[str]:
-    """Yield the table of the commands of `natlang`."""
     group: Any = get_command(app)
     context = group.make_context("natlang", [], resilient_parsing=True)
     found = {name: group.get_command(context, name) for name in group.list_commands(context)}
@@ -94,12 +92,10 @@ def commands() -> Iterator[str]:
 
 
 def sandbox_commands() -> Iterator[str]:
-    """Yield the commands of the sandbox, in the lines that a model is shown."""
     return (f"- {kind.line()}" for kind in KINDS)
 
 
 def extras() -> Iterator[str]:
-    """Yield the table of the extras, which are those of pyproject.toml."""
     text = (HERE.parent / "pyproject.toml").read_text(encoding="utf-8")
     known = {**EXTRAS, **OWN_EXTRAS}
     rows = ([f"`{extra}`", known[extra]] for extra in tomllib.loads(text)["project"]["optional-dependencies"])
@@ -199,7 +195,6 @@ def generated(page: str) -> str:
 
 
 def pages() -> list[Path]:
-    """Return the pages that have a made part."""
     return [path for path in sorted(HERE.glob("*.md")) if MADE.search(path.read_text(encoding="utf-8"))]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from natlang_envs.autoexplore.asking import AskingEnv
 from natlang_envs.autoexplore.causes import why
 from natlang_envs.autoexplore.dataset.labels import Wording
-from natlang_envs.autoexplore.episode import HORIZON, Episode
+from natlang_envs.autoexplore.episode import HORIZON, ExploreEpisode
 from natlang_envs.autoexplore.tasks import ExploreSplit, ExploreTask, ExploreTasks, make_tasks
 from natlang_envs.env import Outcome
 from natlang_envs.repository.navigation import Navigation
@@ -16,7 +16,7 @@ from natlang_envs.repository.tree import Repository
 from natlang_envs.why import Feedback, Why
 
 
-class AutoExploreEnv(AskingEnv[ExploreTasks, Episode]):
+class AutoExploreEnv(AskingEnv[ExploreTasks, ExploreEpisode]):
     r"""Find the file of a repository that answers a question, by walking through its folders.
 
     ## Description
@@ -110,7 +110,7 @@ class AutoExploreEnv(AskingEnv[ExploreTasks, Episode]):
         return self._episode.files_read
 
     def _begin(self, task_id: str) -> str:
-        self._episode = Episode(self._tasks.load(task_id), self._budget)
+        self._episode = ExploreEpisode(self._tasks.load(task_id), self._budget)
         return self._episode.observe(self.horizon, "")
 
     def _explain(self, command: str, outcome: Outcome) -> Why | None:

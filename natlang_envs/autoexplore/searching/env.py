@@ -83,7 +83,7 @@ class AutoExploreSearchEnv(AskingEnv[ExploreTasks, SearchEpisode]):
     @property
     def repository(self) -> Repository:
         """The repository of the current task (privileged knowledge)."""
-        return self._episode.board.index.repository
+        return self._episode.view.index.repository
 
     def _begin(self, task_id: str) -> str:
         self._episode = SearchEpisode(self._tasks.load(task_id), self._order, self._budget)
@@ -125,7 +125,7 @@ class AutoExploreSearchEnv(AskingEnv[ExploreTasks, SearchEpisode]):
     def _plan(self, targets: Collection[str]) -> list[str]:
         episode = self._episode
         find = shortest_plan if self._order == "lines" else ranked_plan
-        return find(episode.board, episode.words, episode.shown, targets, self.steps_left) or []
+        return find(episode.view, episode.words, episode.shown, targets, self.steps_left) or []
 
     def demonstration(self) -> list[str]:
         """Return the plan with `cat` before `id`, so that evidence is read, where it is not yet and fits."""
