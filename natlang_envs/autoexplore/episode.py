@@ -54,7 +54,6 @@ class ExploreEpisode:
         return tuple(dict.fromkeys(self._shown))
 
     def act(self, command: str, last: bool) -> Outcome:
-        """Apply a command; `last` says that the horizon is reached with it."""
         move = self.place.moves.get(command)
         feedback = unknown_command(command)
         if move is not None:
@@ -71,7 +70,6 @@ class ExploreEpisode:
         return stepped(feedback, last)
 
     def observe(self, steps_left: int, feedback: str) -> str:
-        """Return the observation after a command that showed `feedback`, `""` at the start."""
         return observation(self.task, self.place.text, steps_left, feedback)
 
     def plan(self) -> list[str]:

@@ -137,7 +137,6 @@ class TantivyEngine:
         return self._searcher.num_docs
 
     def rarity(self, word: str) -> float:
-        """Return how rare a word is: the logarithm of the documents by those that have it."""
         found = self._searcher.doc_freq("whole", word) + self._searcher.doc_freq("chunk", word)
         return _rarity(found, self.documents)
 
@@ -223,7 +222,6 @@ class SqliteEngine:
         return found
 
     def rarity(self, word: str) -> float:
-        """Return how rare a word is: the logarithm of the documents by those that have it."""
         with _sqlite():
             row = self._db.execute("select doc from words where term = ?", (word,)).fetchone()
             return _rarity(row[0] if row else 0, self.documents)

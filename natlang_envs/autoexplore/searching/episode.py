@@ -35,7 +35,6 @@ class SearchEpisode:
         self.moves, self.commands = self.view.moves((), ())
 
     def act(self, command: str, last: bool) -> Outcome:
-        """Apply a command; `last` says that the horizon is reached with it."""
         move = self.moves.get(command)
         feedback = unknown_command(command)
         if move is not None:
@@ -58,7 +57,6 @@ class SearchEpisode:
         return text
 
     def observe(self, steps_left: int, feedback: str) -> str:
-        """Return the observation after a command that showed `feedback`, `""` at the start."""
         listed = self.view.describe(self.words)
         place = f"# Hits\n{SEE_RESULT if feedback == listed else listed}"
         return observation(self.task, place, steps_left, feedback)
