@@ -14,7 +14,7 @@ freely/          AutoExplore-ChangeFree: free editing in the sandbox, and the la
 dataset/         the labelled dataset: fetching, labels, checks
 harbor/          questions and changes as Harbor's task folders
 
-The repository's index, the sandbox and the copilot are packages of their own; their public names stand here, too.
+The repository's index, the sandbox and the copilot are packages of their own; this one exports their public names, too.
 """
 
 from __future__ import annotations

@@ -82,18 +82,17 @@ def evaluate(
     `out`, and `resume` goes on there.
 
     Args:
-        agent: The agent; one that says `sampling = True` plays all runs of the protocol, any other one run.
+        agent: The agent; one with `sampling = True` plays all runs of the protocol, any other one run.
         protocol: A protocol, or its name.
         name: What to call the agent.
         out: A folder to write `run.json` and `trajectories.jsonl.gz` to.
-        batch: The largest number of episodes in step; it does not change what an agent sees or draws.
+        batch: The largest number of episodes in step; it does not change what an agent sees or samples.
         concurrency: With 2 or more, that many episodes are played at a time, each in its own thread, for agents that
             wait for an endpoint. The recording is the same.
-        episodes: Play only so many of the protocol's episodes, for a try; the run is then no run of the protocol.
+        episodes: Play only this number of the protocol's episodes, for a try; the run is then no run of the protocol.
         resume: Go on with the unfinished run in `out`, if there is one; a finished one is returned as it is. Either is
-            refused where it is of weights with another digest than `source` tells.
-        workers: Play in other processes, each with as many episodes at a time as `concurrency` says. The recording is
-            the same.
+            refused if its weights have another digest than `source`.
+        workers: Play in other processes, each with `concurrency` episodes at a time. The recording is the same.
         source: Where the agent came from, for `run.json`.
         budget: What the run may cost. When it is spent, the run stops as if the agent had raised.
         progress: Called with a `Progress` whenever episodes have ended.

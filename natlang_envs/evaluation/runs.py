@@ -65,7 +65,7 @@ class Run:
         hardware: The machine, in words.
         tokens: Tokens read and written by the agent.
         seconds: Wall-clock time until the last episode ended; of all starts together if it was resumed.
-        sampling: Whether the agent draws its commands at random; None in runs made before this was noted.
+        sampling: Whether the agent samples its commands; None in runs made before this was noted.
         privileged: Whether the agent saw the environment itself; None in runs made before this was noted.
         provenance: Where the agent came from; empty in runs made before this was noted.
         settings: How the agent asked its model: the form, the model, and what was set; None for one that asked none.

@@ -206,8 +206,8 @@ class RLConfig:
             token), or every `"episode"`.
         exact_kl: Whether the distance of `reference_kl` is summed over all listed commands, and not estimated from the
             chosen ones.
-        validate_every: Iterations between greedy games of the split `"validation"`, whose success stands in the curve;
-            0 for none.
+        validate_every: Iterations between greedy games of the split `"validation"`, whose success is in the curve; 0
+            for none.
         validate_episodes: Number of those games.
         patience: Validations in a row without a better one than before, after which a stage ends; 0 for never.
         checkpoint_every: Iterations between checkpoints.
