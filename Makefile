@@ -103,7 +103,7 @@ format: $(INSTALLED)
 bench: textworld
 	$(BIN)/python benchmarks/taxi.py
 	for part in env sandbox isolation; do $(BIN)/python benchmarks/autoexplore.py $$part; done
-	for part in env engine textworld rollout; do ALFWORLD_DATA="$(OFFICIAL)" $(BIN)/python benchmarks/alfworld.py $$part; done
+	for part in env engine textworld; do ALFWORLD_DATA="$(OFFICIAL)" $(BIN)/python benchmarks/alfworld.py $$part; done
 
 # The oldest gymnasium, pettingzoo and numpy that pyproject.toml allows; numpy 1.26.0 has wheels for Python 3.11 and 3.12.
 oldest: $(OLDEST_INSTALLED)

@@ -22,7 +22,7 @@ from natlang_envs.answers import FreeCommands
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError, check_count, require_choice, require_type
 from natlang_envs.evaluation.model_requests import Requests
-from natlang_envs.making import importing_here
+from natlang_envs.make_env import importing_here
 from natlang_envs.prompt import History, PathStep, state_prompt
 from natlang_envs.registration import registration_of
 

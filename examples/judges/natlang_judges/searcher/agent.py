@@ -12,7 +12,7 @@ from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput
 from natlang_envs.repository.hits import read_list
 from natlang_envs.repository.texts import EXIT, read_question, steps_left
-from natlang_envs.repository.walk import Memory, Place, Walk
+from natlang_envs.repository.walk import PagePosition, Walk, WalkMemory
 from natlang_judges.searcher.evidence import gather
 from natlang_judges.searcher.games import Games, stack
 from natlang_judges.searcher.network import SEARCHER, StepScores, choose_step
@@ -43,7 +43,7 @@ class SearcherAgent:
     def __init__(self, weights: Path, sampling: bool = False) -> None:
         self.sampling = sampling
         self.network = SEARCHER.read(weights)
-        self._memory = Memory()
+        self._memory = WalkMemory()
         # What is left of the steps that were begun, by the game and the commands before.
         self._begun: dict[np.random.Generator, dict[tuple[str, ...], list[str]]] = {}
 
@@ -142,7 +142,7 @@ class SearcherAgent:
         return games, ([_way(walk, page, "") for page in pages], reads, names)
 
 
-def _way(walk: Walk, end: Place, last: str) -> list[str]:
+def _way(walk: Walk, end: PagePosition, last: str) -> list[str]:
     """Return the commands to a page, and `last`."""
     there = copy(walk)
     way: list[str] = []

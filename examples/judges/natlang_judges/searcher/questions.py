@@ -11,7 +11,7 @@ from natlang_envs.autoexplore.tasks import EMBEDDED, ExploreTask, RepositoryTask
 from natlang_envs.repository.navigation import Navigation, navigation_of
 from natlang_envs.repository.texts import FILE_BUDGET, PREVIOUS, UP
 from natlang_envs.repository.tree import open_repository
-from natlang_envs.repository.walk import Place, Walk
+from natlang_envs.repository.walk import PagePosition, Walk
 from natlang_judges.searcher.evidence import SearchEvidence, gather
 from natlang_judges.searcher.games import Questions, stack
 from natlang_judges.searcher.walking import FolderMap, WalkQuestion, WalkQuestions, map_of
@@ -52,11 +52,11 @@ def _tasks(split: str, dataset: str, depth: int | None) -> Iterator[tuple[Explor
 
 
 def _map_of_all(navigation: Navigation) -> FolderMap:
-    listed: dict[Place, tuple[str, ...]] = {}
+    listed: dict[PagePosition, tuple[str, ...]] = {}
     open_ = [("", 0)]
     for folder, page in open_:
         place = navigation.place((folder, page))
-        listed[Place(tuple(folder.split("/")) if folder else (), page)] = place.commands
+        listed[PagePosition(tuple(folder.split("/")) if folder else (), page)] = place.commands
         deeper = (move for command, move in place.moves.items() if command not in (UP, PREVIOUS))
         open_ += [(move.path, move.page) for move in deeper if move.kind == "go"]
     return map_of(listed, Walk())

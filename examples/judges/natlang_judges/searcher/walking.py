@@ -15,7 +15,7 @@ from torch import Tensor
 
 from natlang_envs.repository.hits import ASKED, asked_words, general_rarity
 from natlang_envs.repository.texts import NEXT, UP
-from natlang_envs.repository.walk import Place, Walk, path_of
+from natlang_envs.repository.walk import PagePosition, Walk, path_of
 from natlang_envs.repository.words import stem
 from natlang_judges.searcher.evidence import KINDS, TEXT, hinted, kinds_of, text_numbers, words_in
 from natlang_judges.searcher.network import MOST, NAME, READ, SEARCH, ByKind, Tensors
@@ -27,26 +27,26 @@ _FAR = 99  # steps to a page that a map lacks
 class FolderMap(NamedTuple):
     """What is known of a repository's folders."""
 
-    pages: tuple[Place, ...]  # that are listed, or that a listed one leads to
+    pages: tuple[PagePosition, ...]  # that are listed, or that a listed one leads to
     files: tuple[str, ...]  # that are listed
     opener: list[int]  # the number of the page that leads to each page, its own where none does
     page_of: list[int]  # the number of each file's page
     steps: Tensor  # the number of commands from each page to each other
 
 
-def map_of(listed: Mapping[Place, Sequence[str]], walk: Walk) -> FolderMap:
+def map_of(listed: Mapping[PagePosition, Sequence[str]], walk: Walk) -> FolderMap:
     """Return the map that the commands of some pages give; the ways are noted in `walk`."""
-    openers: dict[Place, Place] = {}
-    files: dict[str, Place] = {}
+    openers: dict[PagePosition, PagePosition] = {}
+    files: dict[str, PagePosition] = {}
     for place in sorted(listed):  # folders before what is in them
         openers.setdefault(place, place)
         for command in listed[place]:
             verb, _, name = command.partition(" ")
             if command == NEXT:
-                openers.setdefault(Place(place.folder, place.page + 1), place)
+                openers.setdefault(PagePosition(place.folder, place.page + 1), place)
             elif verb == "cd" and command != UP:
                 walk.note(place, name)
-                openers.setdefault(Place((*place.folder, name)), place)
+                openers.setdefault(PagePosition((*place.folder, name)), place)
             elif verb == "cat":
                 files[path_of(place.folder, name)] = place
     numbers = {place: number for number, place in enumerate(openers)}
@@ -266,7 +266,7 @@ def _packed(marks: Tensor) -> tuple[Tensor, Tensor]:
     return numbers, marks.gather(1, numbers)
 
 
-def _folder(place: Place) -> tuple[float, ...]:
+def _folder(place: PagePosition) -> tuple[float, ...]:
     path = "/".join(place.folder)
     last = place.folder[-1] if place.folder else ""
     odd = (last in ("src", "lib"), last.startswith((".", "_")), place.page > 0, min(len(place.folder), 4) / 4)
