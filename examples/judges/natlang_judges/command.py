@@ -73,9 +73,17 @@ def show_trained(trained: Sequence[TrainedJudge]) -> None:
 
 
 def publish(weights: Path, player: Path) -> str | None:
-    """Write the weights of a judge as a published player, and return the name of its agent; None for other weights."""
-    from natlang_judges import judges
+    """Write a judge's weights as the player `NAME.json`, and return the name of its agent; None for other weights.
+
+    Raises `UsageError` if the weights are not finite.
+    """
+    from natlang_envs.evaluation import published
     from natlang_judges.mender.network import MENDER
     from natlang_judges.searcher.network import SEARCHER
 
-    return judges.publish(weights, player, (SEARCHER, MENDER))
+    content = weights.read_bytes() if weights.is_file() else b""
+    for kind in (SEARCHER, MENDER):
+        if kind.fitting(content, weights) is not None:
+            published.publish(player, kind.name, {kind.file: content})
+            return kind.name
+    return None

@@ -5,7 +5,7 @@ Weights are published unrounded: the published player plays as the weights that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -30,6 +30,11 @@ class JudgeKind(Generic[Network]):
     name: str  # the agent that plays it, as in `--agent NAME:FILE`, and the policy of a published player
     command: str  # of `reflect-rl`, which trains it
     make: Callable[[Mapping[str, Tensor]], Network]  # makes a network of the shape of some weights
+
+    @property
+    def file(self) -> str:
+        """The name of the weights in a published player."""
+        return f"{self.name}.safetensors"
 
     def read(self, path: Path) -> Network:
         """Return the network of a file of weights or of a published player. Raises `UsageError` for any other file."""
@@ -69,20 +74,7 @@ class JudgeKind(Generic[Network]):
         if not published.is_published(path):
             return path.read_bytes() if path.is_file() else b""
         policy, files = published.published_files(path)
-        if policy != self.name or set(files) != {f"{self.name}.safetensors"}:
+        if policy != self.name or set(files) != {self.file}:
             other = "reflect-rl" if policy.startswith("policy") else policy[:40]
             raise UsageError(f"{path} plays by {policy[:40]!r} and not by a {self.name}: name it by {other}:{path}")
-        return published.unpacked(files[f"{self.name}.safetensors"])
-
-
-def publish(weights: Path, player: Path, kinds: Iterable[JudgeKind[nn.Module]]) -> str | None:
-    """Write a file of weights as the player `NAME.json`, and return the name of its agent; None for other weights.
-
-    Raises `UsageError` if the weights are not finite.
-    """
-    content = weights.read_bytes() if weights.is_file() else b""
-    for kind in kinds:
-        if kind.fitting(content, weights) is not None:
-            published.publish(player, kind.name, {f"{kind.name}.safetensors": content})
-            return kind.name
-    return None
+        return published.unpacked(files[self.file])

@@ -29,8 +29,8 @@ class _MenderTurn:
 class MenderAgent:
     """Reads, tries edits and submits by a trained network.
 
-    A path does not say what was shown, so the agent remembers it. Games are told apart by their random number
-    generators, since two bugs may be reported in the same words.
+    A path does not say what was shown, so the agent remembers it. The key of a game is its random number
+    generator, since two bugs may be reported in the same words.
 
     Args:
         weights: A file of `reflect-rl mend`, or what `reflect-rl publish` made of it.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import chain
@@ -199,12 +199,12 @@ def right(env: AutoExploreChangeEnv, options: Sequence[Option]) -> list[int]:
     source = bench.source(bench.file)
     mending = {(source.edits[number].line, source.edited(number).preview) for number in bench.right()}
     lines = {line for line, _ in mending}
-    here = [(at, each) for at, each in enumerate(options) if each.path == bench.file]
-    return _first_possible(
-        [at for at, each in here if each.kind == EDIT and (each.number, each.text) in mending],
-        [at for at, each in here if each.kind == EDIT and each.number in lines],
-        [at for at, each in here if each.kind == PAGE],
-        [at for at, each in enumerate(options) if each.kind == FOLDER and bench.file.startswith(f"{each.path}/")],
+    return _first_fitting(
+        options,
+        lambda each: each.kind == EDIT and each.path == bench.file and (each.number, each.text) in mending,
+        lambda each: each.kind == EDIT and each.path == bench.file and each.number in lines,
+        lambda each: each.kind == PAGE and each.path == bench.file,
+        lambda each: each.kind == FOLDER and bench.file.startswith(f"{each.path}/"),
     )
 
 
@@ -212,19 +212,21 @@ def script(seen: OptionFeatures, options: Sequence[Option]) -> list[int]:
     """Return the options that lead to the shown test's text, none once it was read."""
     if seen.body:
         return []
-    if not seen.shown:
-        return [at for at, each in enumerate(options) if each.kind == RUN]
-    file = seen.shown.partition("::")[0]
-    folders = [at for at, each in enumerate(options) if each.kind == FOLDER]
-    return _first_possible(
-        [at for at, each in enumerate(options) if each.kind == TEXT and each.path == file],
-        [at for at in folders if file.startswith(f"{options[at].path}/")],
-        [at for at in folders if f"{seen.folder}/".startswith(f"{options[at].path}/" if options[at].path else "")],
+    file, folder = seen.shown.partition("::")[0], f"{seen.folder}/"
+    if not file:
+        return _first_fitting(options, lambda each: each.kind == RUN)
+    return _first_fitting(
+        options,
+        lambda each: each.kind == TEXT and each.path == file,
+        lambda each: each.kind == FOLDER and file.startswith(f"{each.path}/"),
+        lambda each: each.kind == FOLDER and folder.startswith(f"{each.path}/" if each.path else ""),
     )
 
 
-def _first_possible(*ways: list[int]) -> list[int]:
-    return next((each for each in ways if each), [])
+def _first_fitting(options: Sequence[Option], *ways: Callable[[Option], bool]) -> list[int]:
+    """Return the options that fit the first of the conditions that any fits."""
+    found = ([at for at, each in enumerate(options) if fits(each)] for fits in ways)
+    return next(filter(None, found), [])
 
 
 def imitate(

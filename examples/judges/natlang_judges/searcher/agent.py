@@ -14,7 +14,7 @@ from natlang_envs.repository.hits import read_list
 from natlang_envs.repository.texts import EXIT, read_question, steps_left
 from natlang_envs.repository.walk import PagePosition, Walk, WalkMemory
 from natlang_judges.searcher.evidence import gather
-from natlang_judges.searcher.games import Games, stack
+from natlang_judges.searcher.games import Games, Questions
 from natlang_judges.searcher.network import SEARCHER, StepScores, choose_step
 from natlang_judges.searcher.walking import WalkGames, WalkQuestion, WalkQuestions, map_of
 
@@ -25,8 +25,8 @@ class SearcherAgent:
     """Chooses steps by a trained network. A step is one command or several: those of the way, then the last.
 
     A file that is not listed now is read or named after going where it was listed, or searching again for a word that
-    listed it. A path does not say what was listed to a walker, so the agent remembers it. Games are told apart by their
-    random number generators, since two may have the same question.
+    listed it. A path does not say what was listed to a walker, so the agent remembers it. The key of a game is its random
+    number generator, since two games may have the same question.
 
     Args:
         weights: A file of `reflect-rl search`, or what `reflect-rl publish` made of it.
@@ -103,7 +103,7 @@ class SearcherAgent:
             elif verb == "cat":
                 texts.setdefault(value, step.feedback)
         known = gather(read_question(view.task), lists, texts)
-        games = stack([(known, ())], [False]).games(torch.tensor([0]))
+        games = Questions([(known, (), False)]).games(torch.tensor([0]))
         here = read_list(lists.get(now, ""))
         games.again[0] = again
         for marks, true in (

@@ -5,26 +5,27 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from natlang_envs.repository.hits import ASKED, asked_words, general_rarity, matches, read_counts, read_list
 from natlang_envs.repository.words import content_words, stem
 
 TEXT, KINDS = 8, 9  # numbers of a text and of a path
-FILES = {"hits": 1, "lines": 1, "paths": 0, "texts": 0, "text": 0, "kinds": 0}  # the axis of the files in each array
 _PART = re.compile(r"\[characters [\d,]+ to [\d,]+ of a file of ([\d,]+) bytes; .*\]$")
 _SATURATION = 3  # matching lines at which a further one counts half
 _OPENING = 400  # characters of a text that count as its beginning
 _HISTORY = ("license", "change", "history", "authors", "release", "whatsnew")
 _SETTINGS = (".toml", ".cfg", ".ini", ".yml", ".yaml", ".json", ".in")
 
-Array = NDArray[np.float32]
+Array = NDArray[np.floating]
 
 
 class SearchEvidence(NamedTuple):
@@ -45,8 +46,7 @@ def gather(question: str, lists: Mapping[str, str], texts: Mapping[str, str]) ->
     """Return what is known from the answers to `search`, by word, and the first answers to `cat`, by path."""
     words = asked_words(question)
     stems = tuple(map(stem, words))
-    weights = np.zeros(ASKED, np.float32)
-    weights[: len(words)] = [general_rarity(word) for word in words]
+    weights = rarities(question)
     rows = {word: read_list(shown) for word, shown in lists.items() if word in words}
     files = tuple(dict.fromkeys(path for listed in rows.values() for path in listed))
     idf, hits = np.zeros(ASKED, np.float32), np.zeros((ASKED, len(files), 5), np.float32)
@@ -63,7 +63,7 @@ def gather(question: str, lists: Mapping[str, str], texts: Mapping[str, str]) ->
             hits[number, at] = (1, saturated, 1 / (1 + file.rank), file.lines / most, code)
             lines[number, at] = words_in(stems, file.first)
     read = [text_numbers(stems, tuple(weights.tolist()), texts.get(path, "")) for path in files]
-    numbers = {
+    numbers: dict[str, Array] = {
         "asked": (np.arange(ASKED) < len(words)).astype(np.float32),
         "weights": weights,
         "idf": idf,
@@ -75,7 +75,26 @@ def gather(question: str, lists: Mapping[str, str], texts: Mapping[str, str]) ->
         "kinds": np.array([kinds_of(path) for path in files], np.float32).reshape(-1, KINDS),
         "size": np.array(size, np.float32),
     }
-    return SearchEvidence(words, files, numbers)
+    return SearchEvidence(words, files, {name: array.astype(np.float16) for name, array in numbers.items()})
+
+
+def padded(rows: Sequence[Mapping[str, NDArray[Any]]], **fills: int) -> dict[str, Tensor]:
+    """Stack the arrays of each name, padded to the largest with 0 or the number in `fills`."""
+    stacked: dict[str, Tensor] = {}
+    for name, first in rows[0].items():
+        shape = map(int, np.max([row[name].shape for row in rows], 0, initial=1))
+        into = np.full((len(rows), *shape), fills.get(name, 0), first.dtype)
+        for at, row in enumerate(rows):
+            into[(at, *map(slice, row[name].shape))] = row[name]
+        found = torch.from_numpy(into)
+        stacked[name] = found.float() if found.is_floating_point() else found
+    return stacked
+
+
+def rarities(question: str) -> Array:
+    """Return how rare each word of a question is in general, padded to `ASKED`."""
+    found = [general_rarity(word) for word in asked_words(question)]
+    return np.array(found + [0.0] * (ASKED - len(found)), np.float32)
 
 
 @lru_cache(maxsize=50_000)
@@ -144,6 +163,6 @@ def _hints() -> dict[str, frozenset[str]]:
 
 
 def hinted(stems: tuple[str, ...], path: str) -> list[bool]:
-    """Return whether some word of a path hints at each stem."""
+    """Return whether some word of a path hints at each stem, padded to `ASKED`."""
     hints = [_hints().get(word, frozenset()) for word in content_words(path)]
-    return [any(word in each for each in hints) for word in stems]
+    return [any(word in each for each in hints) for word in stems] + [False] * (ASKED - len(stems))

@@ -3,48 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from natlang_judges.searcher.evidence import FILES, SearchEvidence
+from natlang_judges.searcher.evidence import SearchEvidence, padded
 from natlang_judges.searcher.network import MOST, NAME, READ, SEARCH, ByKind, SearchState, Tensors
 
 _SEARCHES = 4  # words that the teacher searches for before it reads
 
 
-class Questions(NamedTuple):
-    """Questions with all that their words list; `targets` marks the files that answer, `hard` the wording."""
+class Questions:
+    """Questions with all that their words list, the paths that answer each, and whether it is in the hard wording."""
 
-    known: Tensors
-    targets: Tensor
-    hard: Tensor
+    def __init__(self, found: Sequence[tuple[SearchEvidence, tuple[str, ...], bool]]) -> None:
+        self._numbers = [
+            {**evidence.numbers, "targets": np.array([path in targets for path in evidence.files], bool)}
+            for evidence, targets, _ in found
+        ]
+        self.hard = torch.tensor([hard for _, _, hard in found])
 
     def games(self, rows: Tensor) -> Games:
-        """Return a game of each question in `rows`, with as many files as the largest question of them lists."""
-        known = {name: value[rows].float() for name, value in self.known.items()}
-        most = max(1, int((known["hits"][..., 0].amax(1) > 0).sum(1).max()))
-        known |= {name: known[name].narrow(axis + 1, 0, most) for name, axis in FILES.items()}
-        return Games(known, self.targets[rows, :most])
-
-
-def stack(found: Sequence[tuple[SearchEvidence, tuple[str, ...]]], hard: Sequence[bool]) -> Questions:
-    """Return questions, each with the files that answer it, padded to the number of files of the largest."""
-    most = max(1, *(len(evidence.files) for evidence, _ in found))
-    targets = torch.zeros(len(found), most, dtype=torch.bool)
-    for row, (evidence, right) in enumerate(found):
-        targets[row, : len(evidence.files)] = torch.tensor([path in right for path in evidence.files], dtype=torch.bool)
-    known: Tensors = {}
-    for name in found[0][0].numbers:
-        arrays: list[np.ndarray] = []
-        for evidence, _ in found:
-            array = evidence.numbers[name]
-            room = [(0, most - len(evidence.files) if at == FILES.get(name) else 0) for at in range(array.ndim)]
-            arrays.append(np.pad(array, room) if room else array)
-        known[name] = torch.from_numpy(np.stack(arrays)).half()
-    return Questions(known, targets, torch.tensor(hard))
+        """Return a game of each question in `rows`."""
+        known = padded([self._numbers[row] for row in rows.tolist()])
+        return Games(known, known.pop("targets"))
 
 
 class Games:

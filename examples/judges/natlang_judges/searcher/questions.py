@@ -13,31 +13,29 @@ from natlang_envs.repository.texts import FILE_BUDGET, PREVIOUS, UP
 from natlang_envs.repository.tree import open_repository
 from natlang_envs.repository.walk import PagePosition, Walk
 from natlang_judges.searcher.evidence import SearchEvidence, gather
-from natlang_judges.searcher.games import Questions, stack
+from natlang_judges.searcher.games import Questions
 from natlang_judges.searcher.walking import FolderMap, WalkQuestion, WalkQuestions, map_of
 
 
 def load_questions(split: str, dataset: str) -> Questions:
     """Return every question of a split for players who search, in both wordings where the dataset has labels."""
-    found: list[tuple[SearchEvidence, tuple[str, ...]]] = []
-    hard: list[bool] = []
-    for task, is_hard in _tasks(split, dataset, None):
+    found: list[tuple[SearchEvidence, tuple[str, ...], bool]] = []
+    for task, hard in _tasks(split, dataset, None):
         board = board_of(open_repository(task.folder), task.question, "lines", FILE_BUDGET)
         lists = {word: board.describe((word,)) for word in board.asked}
         paths = dict.fromkeys(hit.path for word in board.asked for hit in board.hits((word,)).best)
         texts = {path: board.navigation.text(path, 0) for path in paths}
-        found.append((gather(task.question, lists, texts), task.targets))
-        hard.append(is_hard)
-    return stack(found, hard)
+        found.append((gather(task.question, lists, texts), task.targets, hard))
+    return Questions(found)
 
 
 def load_walks(split: str, dataset: str, depth: int | None) -> WalkQuestions:
     """Return the questions of a split for players who walk to targets of a depth; of any depth where it is None."""
     questions: list[WalkQuestion] = []
     folders: dict[Path, int] = {}
-    for task, is_hard in _tasks(split, dataset, depth):
+    for task, hard in _tasks(split, dataset, depth):
         number = folders.setdefault(task.folder, len(folders))
-        questions.append(WalkQuestion(task.question, number, task.targets, is_hard))
+        questions.append(WalkQuestion(task.question, number, task.targets, hard))
     ways = [navigation_of(open_repository(folder), FILE_BUDGET) for folder in folders]
     maps = [_map_of_all(each) for each in ways]
     return WalkQuestions(questions, maps, lambda number, path: ways[number].text(path))

@@ -13,11 +13,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from natlang_envs.repository.hits import ASKED, asked_words, general_rarity
+from natlang_envs.repository.hits import ASKED, asked_words
 from natlang_envs.repository.texts import NEXT, UP
 from natlang_envs.repository.walk import PagePosition, Walk, path_of
 from natlang_envs.repository.words import stem
-from natlang_judges.searcher.evidence import KINDS, TEXT, hinted, kinds_of, text_numbers, words_in
+from natlang_judges.searcher.evidence import KINDS, TEXT, hinted, kinds_of, padded, rarities, text_numbers, words_in
 from natlang_judges.searcher.network import MOST, NAME, READ, SEARCH, ByKind, Tensors
 
 _LAST = -20.0  # the score of naming, beside logarithms of probabilities: it is chosen when nothing else is possible
@@ -71,72 +71,70 @@ class WalkQuestions:
     def __init__(
         self, questions: Sequence[WalkQuestion], maps: Sequence[FolderMap], text: Callable[[int, str], str]
     ) -> None:
-        self.maps, self._text = maps, text
+        self._maps, self._text = maps, text
         self.hard = torch.tensor([each.hard for each in questions])
         self.map = torch.tensor([each.map for each in questions])
-        files, pages = (max(1, *(len(each[at]) for each in maps)) for at in (1, 0))
-        # One page more than there are. It is never open, and it stands for what smaller maps lack.
-        self.page_of = torch.full((len(maps), files), pages)
-        self.opener = torch.full((len(maps), pages + 1), pages)
-        self.steps = torch.full((len(maps), pages + 1, pages + 1), _FAR, dtype=torch.uint8)
-        self.kinds, self.folders = torch.zeros(len(maps), files, KINDS), torch.zeros(len(maps), pages + 1, KINDS + 4)
-        for row, each in enumerate(maps):
-            kinds, count = [kinds_of(path) for path in each.files], len(each.pages)
-            self.page_of[row, : len(each.files)] = torch.tensor(each.page_of, dtype=torch.long)
-            self.opener[row, :count] = torch.tensor(each.opener)
-            self.steps[row, :count, :count] = each.steps
-            self.kinds[row, : len(each.files)] = torch.tensor(kinds).reshape(-1, KINDS)
-            self.folders[row, :count] = torch.tensor([_folder(place) for place in each.pages])
-        count = len(questions)
-        self.names, self.file_hints = (torch.zeros(count, files, ASKED, dtype=torch.bool) for _ in range(2))
-        self.heads, self.ways, self.page_hints = (
-            torch.zeros(count, pages + 1, ASKED, dtype=torch.bool) for _ in range(3)
+        extra = max(len(each.pages) for each in maps)  # a page that is never open, for what a smaller map lacks
+        numbers = [_numbers_of_map(each, extra) for each in maps]
+        self.of_map = padded(numbers, page_of=extra, opener=extra, steps=_FAR)
+        self._stems = [tuple(map(stem, asked_words(each.question))) for each in questions]
+        self.of_question = padded(
+            [_numbers_of(each, stems, maps[each.map]) for each, stems in zip(questions, self._stems, strict=True)]
         )
-        self.weights = torch.zeros(count, ASKED)
-        self.targets = torch.zeros(count, files, dtype=torch.bool)
-        self.onward = torch.zeros(count, pages + 1, dtype=torch.bool)  # the pages on the way to a target
-        self.texts = torch.zeros(count, files, ASKED + TEXT, dtype=torch.float16)
-        self._have = torch.zeros(count, files, dtype=torch.bool)
-        self._stems: list[tuple[str, ...]] = []
-        for row, each in enumerate(questions):
-            self._add(row, each)
-
-    def _add(self, row: int, asked: WalkQuestion) -> None:
-        words, here = asked_words(asked.question), self.maps[asked.map]
-        stems = tuple(map(stem, words))
-        self._stems.append(stems)
-        self.weights[row, : len(words)] = torch.tensor([general_rarity(word) for word in words])
-        names = [path.rpartition("/")[2] for path in here.files]
-        heads = [place.folder[-1] if place.folder else "" for place in here.pages]
-        for bits, texts, found in (
-            (self.names, names, words_in),
-            (self.heads, heads, words_in),
-            (self.ways, ["/".join(place.folder) for place in here.pages], words_in),
-            (self.file_hints, names, hinted),
-            (self.page_hints, heads, hinted),
-        ):
-            if texts and stems:
-                each = {text: found(stems, text)[: len(stems)] for text in dict.fromkeys(texts)}
-                bits[row, : len(texts), : len(stems)] = torch.tensor(np.stack([each[x] for x in texts])) > 0
-        for file in (here.files.index(path) for path in asked.targets if path in here.files):
-            self.targets[row, file] = True
-            page = here.page_of[file]
-            while not self.onward[row, page]:
-                self.onward[row, page] = True
-                page = here.opener[page]
+        files = self.of_map["page_of"].shape[1]
+        self.texts = torch.zeros(len(questions), files, ASKED + TEXT, dtype=torch.float16)
+        self._have = torch.zeros(len(questions), files, dtype=torch.bool)
 
     def games(self, rows: Tensor) -> WalkGames:
+        """Return a game of each question in `rows`."""
         return WalkGames(self, rows)
 
     def look(self, rows: Tensor, files: Tensor) -> None:
         """Compute the features of texts that are read for the first time."""
         for row, file in zip(rows.tolist(), files.tolist(), strict=True):
             if not self._have[row, file]:
-                number = int(self.map[row])
-                text = self._text(number, self.maps[number].files[file])
-                found = text_numbers(self._stems[row], tuple(self.weights[row].tolist()), text)
+                number, weights = int(self.map[row]), self.of_question["weights"][row].tolist()
+                text = self._text(number, self._maps[number].files[file])
+                found = text_numbers(self._stems[row], tuple(weights), text)
                 self.texts[row, file] = torch.from_numpy(np.concatenate(found)).half()
                 self._have[row, file] = True
+
+
+def _numbers_of_map(known: FolderMap, extra: int) -> dict[str, np.ndarray]:
+    folders: list[list[float]] = []
+    for folder, page in known.pages:
+        last = folder[-1] if folder else ""
+        odd = (last in ("src", "lib"), last.startswith((".", "_")), page > 0, min(len(folder), 4) / 4)
+        folders.append([*kinds_of("/".join(folder) + "/"), *odd])
+    return {
+        "page_of": np.array(known.page_of, np.int64),
+        "opener": np.array([*known.opener, *[extra] * (extra + 1 - len(known.opener))], np.int64),
+        "steps": np.pad(known.steps, (0, extra + 1 - len(known.steps)), constant_values=_FAR),
+        "kinds": np.array([kinds_of(path) for path in known.files], np.float32).reshape(-1, KINDS),
+        "folders": np.array([*folders, [0.0] * len(folders[0])], np.float32),
+    }
+
+
+def _numbers_of(asked: WalkQuestion, stems: tuple[str, ...], known: FolderMap) -> dict[str, np.ndarray]:
+    names = [path.rpartition("/")[2] for path in known.files]
+    heads = [folder[-1] if folder else "" for folder, _ in known.pages]
+    ways = ["/".join(folder) for folder, _ in known.pages]
+    onward = np.zeros(len(known.pages), bool)  # the pages on the way to a target
+    for file in (known.files.index(path) for path in asked.targets if path in known.files):
+        page = known.page_of[file]
+        while not onward[page]:
+            onward[page] = True
+            page = known.opener[page]
+    return {
+        "names": np.array([words_in(stems, each) for each in names], bool).reshape(-1, ASKED),
+        "file_hints": np.array([hinted(stems, each) for each in names], bool).reshape(-1, ASKED),
+        "heads": np.array([words_in(stems, each) for each in heads], bool),
+        "page_hints": np.array([hinted(stems, each) for each in heads], bool),
+        "ways": np.array([words_in(stems, each) for each in ways], bool),
+        "weights": rarities(asked.question),
+        "targets": np.array([path in asked.targets for path in known.files], bool),
+        "onward": onward,
+    }
 
 
 class WalkState(NamedTuple):
@@ -184,8 +182,8 @@ class WalkGames:
 
     def __init__(self, questions: WalkQuestions, rows: Tensor) -> None:
         self.questions, self.rows, self.maps = questions, rows, questions.map[rows]
-        self.targets = questions.targets[rows]
-        self.opened = torch.zeros(len(rows), questions.opener.shape[1], dtype=torch.bool)
+        self.targets = questions.of_question["targets"][rows]
+        self.opened = torch.zeros(len(rows), questions.of_map["opener"].shape[1], dtype=torch.bool)
         self.opened[:, 0] = True
         self.here = torch.zeros(len(rows), dtype=torch.long)
         self.read = torch.zeros(self.targets.shape)
@@ -193,29 +191,28 @@ class WalkGames:
         self.over, self.won = (torch.zeros(len(rows), dtype=torch.bool) for _ in range(2))
 
     def _known(self, state: WalkState) -> Tensors:
-        q, rows = self.questions, self.rows[:, None]
-        maps, where = self.maps[:, None], state.page_of
-        texts = q.texts[rows, state.listed].float() * state.read[..., None]
+        q, m, rows, maps = self.questions.of_question, self.questions.of_map, self.rows[:, None], self.maps[:, None]
+        texts = self.questions.texts[rows, state.listed].float() * state.read[..., None]
         return {
-            "weights": q.weights[self.rows],
-            "names": q.names[rows, state.listed].float(),
-            "folders": q.ways[rows, where].float(),
+            "weights": q["weights"][self.rows],
+            "names": q["names"][rows, state.listed].float(),
+            "folders": q["ways"][rows, state.page_of].float(),
             "texts": texts[..., :ASKED],
             "text": texts[..., ASKED:],
-            "kinds": q.kinds[maps, state.listed],
-            "hints": q.file_hints[rows, state.listed].float(),
-            "folder_hints": q.page_hints[rows, where].float(),
-            "page_hints": q.page_hints[rows, state.pages].float(),
-            "heads": q.heads[rows, state.pages].float(),
-            "ways": q.ways[rows, state.pages].float(),
-            "pages": q.folders[maps, state.pages],
+            "kinds": m["kinds"][maps, state.listed],
+            "hints": q["file_hints"][rows, state.listed].float(),
+            "folder_hints": q["page_hints"][rows, state.page_of].float(),
+            "page_hints": q["page_hints"][rows, state.pages].float(),
+            "heads": q["heads"][rows, state.pages].float(),
+            "ways": q["ways"][rows, state.pages].float(),
+            "pages": m["folders"][maps, state.pages],
         }
 
     def observe(self) -> tuple[Tensors, WalkState]:
         """Return what the network sees."""
         maps = self.maps
-        page_of, opener = self.questions.page_of[maps], self.questions.opener[maps]
-        steps = self.questions.steps[maps, self.here].float()
+        page_of, opener, all_steps = (self.questions.of_map[name] for name in ("page_of", "opener", "steps"))
+        page_of, opener, steps = page_of[maps], opener[maps], all_steps[maps, self.here].float()
         listed, is_file = _packed(self.opened.gather(1, page_of))
         pages, is_page = _packed(self.opened.gather(1, opener) & ~self.opened)
         of = page_of.gather(1, listed)
@@ -224,7 +221,7 @@ class WalkGames:
         self.over = self.over | ~((is_file & (away < left)).any(1) | (is_page & (cost < left)).any(1))
 
         def back(best: Tensor) -> Tensor:
-            return self.questions.steps[maps, :, of.gather(1, best[:, None])[:, 0]].float()
+            return all_steps[maps, :, of.gather(1, best[:, None])[:, 0]].float()
 
         read = self.read.gather(1, listed)
         self._state = WalkState(listed, is_file, pages, is_page, read, away, cost, self.left, of, self.opened, back)
@@ -253,7 +250,7 @@ class WalkGames:
         """
         state, (search, read, name) = self._state, may
         target = self.targets.gather(1, state.listed) & state.is_file
-        onward = self.questions.onward[self.rows].gather(1, state.pages) & state.is_page
+        onward = self.questions.of_question["onward"][self.rows].gather(1, state.pages) & state.is_page
         early = search.any(1) & (~target.any(1) & onward.any(1) | ~name.any(1))
         kind = torch.where(early, SEARCH, torch.where(read.any(1), READ, NAME))
         return kind, (onward, target & read, target)
@@ -264,10 +261,3 @@ def _packed(marks: Tensor) -> tuple[Tensor, Tensor]:
     most = max(1, int(marks.sum(1).max()))
     numbers = marks.int().argsort(dim=1, descending=True, stable=True)[:, :most]
     return numbers, marks.gather(1, numbers)
-
-
-def _folder(place: PagePosition) -> tuple[float, ...]:
-    path = "/".join(place.folder)
-    last = place.folder[-1] if place.folder else ""
-    odd = (last in ("src", "lib"), last.startswith((".", "_")), place.page > 0, min(len(place.folder), 4) / 4)
-    return (*map(float, kinds_of(f"{path}/")), *map(float, odd))
