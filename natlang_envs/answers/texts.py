@@ -132,7 +132,7 @@ def _after_documents(text: str, begin: int, ends: list[int], at: int) -> int:
 
 
 class AnswerPart(NamedTuple):
-    """A part that stands for itself: a text of a block, or the values of a call."""
+    """A part that stands for itself, with the text and the name of a block, or the values of anything else."""
 
     form: str
     values: tuple[object, ...]
@@ -143,7 +143,10 @@ class AnswerPart(NamedTuple):
 def parts_of(text: str) -> tuple[str, list[AnswerPart]]:
     """Return a text with marks, and the parts that they stand for; places are those in the text as it was."""
     text = text.replace("\ue000", " ").replace("\ue001", " ")
-    found = [AnswerPart("fence", (each.content,), each.start, each.end) for each in islice(blocks(text), MOST_TRIED)]
+    found = [
+        AnswerPart("fence", (each.content, each.name), each.start, each.end)
+        for each in islice(blocks(text), MOST_TRIED)
+    ]
     for each in islice(_NEGATIVE_TAG.finditer(text), MOST_TRIED // 10):
         end = text.find(f"</{each[1]}>", each.end())
         form = "shown" if each[1].lower() in _KINDS["shown"] else ""
