@@ -35,34 +35,26 @@ _BRACKETED = re.compile(r"[\s>*_#-]*+(?:\[([A-Za-z][\w ]{0,40})\]|\(([A-Za-z][\w
 _ALONE = re.compile(r"[\s>*_#\"'`\[<(-]*+([A-Za-z][A-Za-z ]{0,40}?)[\s*_#\"'`\])>]*")
 _NUMBER = re.compile(r"[\s_#(\[]*(\d{1,3})(?:\s*(?:/|of)\s*\d+)?[)\]]*\Z")
 _CLAUSE_ENDS = re.compile(r"[.!?,;]\s+")
-_NOUNS = set(
-    re.findall(
-        r"\w+", "final action move command cmd choice choose answer decision selection act step pick option label"
-    )
-)
-_AROUND = set(
-    re.findall(
-        r"\w+",
-        "my the your our next final best chosen selected recommended optimal suggested proposed current "
-        "immediate so thus"
-        " therefore is to take taken now here s i choose pick select will do be this correct right single "
-        "one it we of for"
-        " step and d ll m say heres would should sure ok okay then hence input that follows",
-    )
+
+
+def _words(text: str) -> set[str]:
+    return set(text.split())
+
+
+_NOUNS = _words("final action move command cmd choice choose answer decision selection act step pick option label")
+_AROUND = _words(
+    "my the your our next final best chosen selected recommended optimal suggested proposed current immediate so thus "
+    "therefore is to take taken now here s i choose pick select will do be this correct right single one it we of for "
+    "step and d ll m say heres would should sure ok okay then hence input that follows"
 )
 _KINDS: dict[Kind, set[str]] = {
-    "thought": set(
-        re.findall(r"\w+", "thought thoughts think thinking reasoning reason analysis rationale reflection")
-    ),
-    "shown": set(
-        re.findall(r"\w+", "observation obs observations environment env feedback user human system result state")
-    ),
-    "weak": set(re.findall(r"\w+", "output response assistant ai bot reply")),
+    "thought": _words("thought thoughts think thinking reasoning reason analysis rationale reflection"),
+    "shown": _words("observation obs observations environment env feedback user human system result state"),
+    "weak": _words("output response assistant ai bot reply"),
 }
 _FORMAT = re.compile(
     r"\b(?:examples?|e\.g|i\.e|such as|format(?:ted)?|template|syntax|placeholder|instruct\w*|prompt|must be"
-    r"|looks? like"
-    r"|like this|as follows|of the form|(?:respond|answer|reply|output)s? (?:with|in))\b",
+    r"|looks? like|like this|as follows|of the form|(?:respond|answer|reply|output)s? (?:with|in))\b",
     re.IGNORECASE,
 )
 _FORM_IS = re.compile(r"\b(?:format|template|example|syntax|form)\b\W*(?:is|are|would be)?\W*\Z", re.IGNORECASE)

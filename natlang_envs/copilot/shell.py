@@ -14,7 +14,7 @@ from typing import Any
 
 from natlang_envs.answers import Reading
 from natlang_envs.answers.calls import commands_of
-from natlang_envs.answers.listed import is_against
+from natlang_envs.answers.listed import is_rejected
 from natlang_envs.answers.texts import MOST_TRIED, AnswerPart, blocks, fields_of, is_example, parts_of
 from natlang_envs.copilot.command_text import (
     ASIDE,
@@ -280,7 +280,7 @@ class Shell:
         if len(found) != 1 or not re.search(r"\A(?:ls|pwd)\Z| \S*[./\\'\"\d-]", found[0][1]):
             return None
         line = said[: found[0].start()].rpartition("\n")[2][-200:]
-        unsaid = line.strip("*_#> ").lower().startswith(("thought", "observation")) or is_against(
+        unsaid = line.strip("*_#> ").lower().startswith(("thought", "observation")) or is_rejected(
             _SENTENCE_ENDS.split(line)[-1]
         )
         return None if unsaid else Reading(tidy(found[0][1]), "sentence", said)
