@@ -10,7 +10,6 @@ navigation   the pages of every folder, their commands, and shortest routes
 walk         where a player stands, how it gets elsewhere, and what it has seen
 words        the words that questions, files and paths are made of
 texts        what a player reads: places, files, questions and answers in words
-scopes       the names that the functions and classes of a Python source hold
 mutations    every single-place edit of a Python source
 hits         the lists of searches in words, and the words of a question that are searched for
 """

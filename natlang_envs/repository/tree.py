@@ -55,6 +55,8 @@ class Repository(Renewable):
     """The index of a folder, and its contents on demand. Immutable; made by `open_repository`.
 
     Paths are POSIX paths below the folder, without a leading slash, as `names.shown` shows them. `.git` is hidden.
+    Methods raise `KeyError` for a path that is not there, and those that read `RepositoryChanged` where the original is
+    not what was indexed any more.
 
     Args:
         path: The real path of the folder.
@@ -163,11 +165,7 @@ class Repository(Renewable):
         return self._ignored
 
     def folder(self, path: str) -> Folder:
-        """Return a folder.
-
-        Raises:
-            KeyError: There is none of this path.
-        """
+        """Return a folder."""
         return self._folders[path]
 
     def others(self, path: str) -> tuple[str, ...]:
@@ -185,20 +183,11 @@ class Repository(Renewable):
         return self._barred.get(path) == LOCKED and path not in self._folders
 
     def mark(self, path: str) -> Mark:
-        """Return what was indexed of a file.
-
-        Raises:
-            KeyError: There is none of this path.
-        """
+        """Return what was indexed of a file."""
         return self._marks[path]
 
     def read(self, path: str) -> bytes:
-        """Return the content of a file.
-
-        Raises:
-            KeyError: There is none of this path.
-            RepositoryChanged: The original is not what was indexed any more.
-        """
+        """Return the content of a file."""
         content = self._contents.get(path)
         if content is None:
             content = self.part(path, 0, self._marks[path].size)
@@ -207,12 +196,7 @@ class Repository(Renewable):
         return content
 
     def part(self, path: str, start: int, length: int) -> bytes:
-        """Return `length` bytes of a file from `start` (fewer at its end), without keeping them.
-
-        Raises:
-            KeyError: There is none of this path.
-            RepositoryChanged: The original is not what was indexed any more.
-        """
+        """Return `length` bytes of a file from `start` (fewer at its end), without keeping them."""
         kept = self._contents.get(path)
         if kept is not None:
             return kept[start : start + length]
@@ -220,12 +204,7 @@ class Repository(Renewable):
             return read_part(opened, start, max(0, min(length, self._marks[path].size - start)))
 
     def read_folder(self, path: str, names: Sequence[str]) -> None:
-        """Read files of one folder, as `read` does one: opening their folder for each takes five times as long.
-
-        Raises:
-            KeyError: There is none of these paths.
-            RepositoryChanged: The original is not what was indexed any more.
-        """
+        """Read files of one folder, as `read` does one: opening their folder for each takes five times as long."""
         prefix = f"{path}/" if path else ""
         marks = {name: self._marks[prefix + name] for name in names if prefix + name not in self._contents}
         needed = [(name, mark) for name, mark in marks.items() if mark.size <= KEPT_BYTES]
@@ -246,12 +225,7 @@ class Repository(Renewable):
 
     @contextmanager
     def opened(self, path: str) -> Generator[int]:
-        """Open a file for reading.
-
-        Raises:
-            KeyError: There is none of this path.
-            RepositoryChanged: The original is not what was indexed any more, before or after it was read.
-        """
+        """Open a file for reading; it is compared with what was indexed before and after the block."""
         opened = self._in_its_folder(path, lambda name, folder: os.open(name, FILE_FLAGS, dir_fd=folder))
         try:
             self._compare(path, os.fstat(opened))
@@ -278,12 +252,7 @@ class Repository(Renewable):
         return mark is not None and bool(mark.mode & 0o100)
 
     def check(self, path: str) -> None:
-        """Compare a file of the original with what was indexed, without reading it.
-
-        Raises:
-            KeyError: There is none of this path.
-            RepositoryChanged: The original is not what was indexed any more.
-        """
+        """Compare a file of the original with what was indexed, without reading it."""
         now = self._in_its_folder(path, lambda name, folder: os.stat(name, dir_fd=folder, follow_symlinks=False))
         self._compare(path, now)
 
