@@ -2,7 +2,6 @@
 
 tree         the index of a folder: names, kinds, sizes, contents on demand; links are never followed
 entries      what is known of a file or folder, and how it is opened
-renewal      takes what changed since as it is now
 names        file names as text, and back to the bytes of the disk
 ignore       what `.gitignore` files leave out
 wildmatch    git's patterns of names
