@@ -21,7 +21,7 @@ from natlang_envs.cli.main import app
 from natlang_envs.cli.support import EXTRAS
 from natlang_envs.evaluation import load_protocol, protocol_names, why_development
 from natlang_envs.files import write_whole
-from natlang_envs.making import make_env
+from natlang_envs.make_env import make_env
 from natlang_envs.registration import ENVIRONMENTS, SANDBOXED, Registration
 from natlang_envs.sandbox.commands.table import KINDS
 

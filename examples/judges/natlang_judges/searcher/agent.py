@@ -13,10 +13,10 @@ from natlang_envs.evaluation.agents import AgentInput
 from natlang_envs.repository.hits import read_list
 from natlang_envs.repository.texts import EXIT, read_question, steps_left
 from natlang_envs.repository.walk import PagePosition, Walk, WalkMemory
-from reference_agent.searcher.evidence import gather
-from reference_agent.searcher.games import Games, stack
-from reference_agent.searcher.judge import Options, draw
-from reference_agent.searcher.walking import SEARCHER, WalkGames, WalkQuestions, map_of
+from natlang_judges.searcher.evidence import gather
+from natlang_judges.searcher.games import Games, stack
+from natlang_judges.searcher.judge import Options, draw
+from natlang_judges.searcher.walking import SEARCHER, WalkGames, WalkQuestions, map_of
 
 Steps = tuple[list[list[str]], ...]  # the commands of each list or file, for each kind of step
 Ways = dict[tuple[str, ...], list[str]]

@@ -17,10 +17,9 @@ from natlang_envs.repository.hits import ASKED, asked_words, general_rarity
 from natlang_envs.repository.texts import NEXT, UP
 from natlang_envs.repository.walk import PagePosition, Walk, path_of
 from natlang_envs.repository.words import stem
-from reference_agent.judges import Kind
-from reference_agent.searcher.evidence import TEXT, found_words, kinds_of, text_numbers
-from reference_agent.searcher.hints import hinted
-from reference_agent.searcher.judge import (
+from natlang_judges.searcher.evidence import TEXT, found_words, kinds_of, text_numbers
+from natlang_judges.searcher.hints import hinted
+from natlang_judges.searcher.judge import (
     MOST,
     NAME,
     READ,
@@ -31,6 +30,7 @@ from reference_agent.searcher.judge import (
     most_of,
     shares_of,
 )
+from natlang_judges.weights import Kind
 
 _LAST = -20.0  # what a name is worth beside the logarithm of a hope: it is given when nothing else can be done
 _FAR = 99  # steps to a page that a map lacks

@@ -1,11 +1,11 @@
-"""The versions of other libraries that adapters and examples were tried with, and the line that tells of another."""
+"""The versions of other libraries that the adapters and examples are tested with, and a warning about others."""
 
 from __future__ import annotations
 
 import logging
 from importlib.metadata import PackageNotFoundError, version
 
-TRIED = {
+TESTED_VERSIONS = {
     "datasets": "5.2.0",
     "gem-llm": "0.1.0",
     "inspect-ai": "0.3.285",
@@ -24,11 +24,11 @@ TRIED = {
 _log = logging.getLogger(__name__)
 
 
-def tell_if_untried(package: str) -> None:
-    """Log one line, which stands on standard error, where another version is installed than the one that was tried."""
+def warn_if_untested(package: str) -> None:
+    """Log a warning, which goes to standard error, if another version than the tested one is installed."""
     try:
         found = version(package)
     except PackageNotFoundError:
         return
-    if found != TRIED[package]:
-        _log.warning("%s %s is installed; natlang_envs was tried with %s", package, found, TRIED[package])
+    if found != TESTED_VERSIONS[package]:
+        _log.warning("%s %s is installed; natlang_envs was tested with %s", package, found, TESTED_VERSIONS[package])

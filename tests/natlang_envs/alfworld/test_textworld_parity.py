@@ -21,14 +21,14 @@ from tests.support.alfworld_real import needs_official, needs_textworld
 from tests.support.alfworld_samples import official_folder
 from tools.alfworld.parity_recordings import (
     RANDOM_STEPS,
-    Recording,
+    EngineRecording,
     Step,
     differences,
     play,
     read_recording,
     write_recording,
 )
-from tools.alfworld.textworld_parity import Played, Tally
+from tools.alfworld.textworld_parity import GameInGrammar, Tally
 from tools.alfworld.textworld_speed import faster
 
 # Of each task type one game in a seen room, in one grammar, and one in an unseen room, in the other.
@@ -41,9 +41,9 @@ OFFICIAL: list[tuple[OfficialSplit, str]] = [
 ]
 
 
-def recorded(text: GameText, name: str) -> Recording:
+def recorded(text: GameText, name: str) -> EngineRecording:
     with faster():
-        return Recording(name, text.grammar, {}, 0.0, play(TextWorldWorld(text), text, name))
+        return EngineRecording(name, text.grammar, {}, 0.0, play(TextWorldWorld(text), text, name))
 
 
 @needs_textworld
@@ -114,9 +114,9 @@ def test_the_rules_and_texts_of_the_papers_time_are_the_official_ones() -> None:
 NAME = "generated/seen/pick_heat_then_place_in_recep/12/345"
 
 
-def played_by_our_own_engine() -> Recording:
+def played_by_our_own_engine() -> EngineRecording:
     text = generate(NAME, "0.4.2")
-    return Recording(NAME, text.grammar, {"walk": "1"}, 1.5, play(World(parse_game(text)), text, NAME))
+    return EngineRecording(NAME, text.grammar, {"walk": "1"}, 1.5, play(World(parse_game(text)), text, NAME))
 
 
 def test_a_walk_depends_on_the_name_alone_and_stays_where_things_can_be_done() -> None:
@@ -142,7 +142,7 @@ def test_whatever_differs_is_found(what: str) -> None:
 
 
 def test_a_report_tells_what_differs_from_what_is_not_recorded_yet() -> None:
-    tally, played, recording = Tally(), Played(NAME, "0.4.2"), played_by_our_own_engine()
+    tally, played, recording = Tally(), GameInGrammar(NAME, "0.4.2"), played_by_our_own_engine()
     tally.missing = 2
     assert "Nothing was compared" in tally.conclusion()
     tally.add(played, recording, [])

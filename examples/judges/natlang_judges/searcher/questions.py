@@ -11,9 +11,9 @@ from natlang_envs.repository.navigation import Navigation, navigation_of
 from natlang_envs.repository.texts import FILE_BUDGET, PREVIOUS, UP
 from natlang_envs.repository.tree import open_repository
 from natlang_envs.repository.walk import PagePosition, Walk
-from reference_agent.searcher.evidence import Evidence, gather
-from reference_agent.searcher.games import Questions, stack
-from reference_agent.searcher.walking import Map, WalkQuestions, map_of
+from natlang_judges.searcher.evidence import Evidence, gather
+from natlang_judges.searcher.games import Questions, stack
+from natlang_judges.searcher.walking import Map, WalkQuestions, map_of
 
 
 def load_questions(split: str, dataset: str) -> Questions:
