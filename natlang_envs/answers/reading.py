@@ -1,8 +1,8 @@
-"""The command that an answer means: statements of intent, from the most express one down to a sentence.
+"""Reads the command that an answer means, from explicit forms to a sentence.
 
-A tool call, a label, a tag, a block, JSON or a box states a command expressly. Where there is none of them, all of the
-answer counts, then its first or last line, then a sentence that says what is done. Statements of equal right that give
-different commands are ambiguous; a command that is merely named is none.
+A tool call, a label, a tag, a block, JSON or a box states a command explicitly. Without any of them, the whole answer
+counts, then its first or last line, then a sentence that states what is done. Statements of equal rank with different
+commands are ambiguous. A command that is only mentioned does not count.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from natlang_envs.answers.spoken import split_thought
 from natlang_envs.answers.texts import AnswerPart, Field, fields_of, is_example, marks_in, parts_of
 
 Problem = Literal["", "no command", "ambiguous"]
-MAX_SAID = 200_000  # characters beside the thought; a longer answer is not read
+MAX_SAID = 200_000  # characters of an answer without its thought; a longer one is not read
 _MOST_LINES = 2_000  # in which a listed command is looked for
 _DEEPEST = 3  # texts in blocks in texts
 _WHOLE_LINES = 400  # characters of a line that may be a command
@@ -51,7 +51,7 @@ class Reading(NamedTuple):
 
 
 class FreeCommands(Protocol):
-    """A grammar of commands that nobody lists; the copilot's is `natlang_envs.copilot.shell.Shell`."""
+    """A grammar of commands that are not listed; the copilot's is `natlang_envs.copilot.shell.Shell`."""
 
     def whole(self, said: str) -> Reading | None:
         """Return the command that all of a text is, or None."""
@@ -159,7 +159,7 @@ def _read(said: str, listed: ListedCommands, depth: int = 0) -> Reading:
 def _statements(
     fields: list[Field], parts: list[AnswerPart], listed: ListedCommands, depth: int
 ) -> tuple[list[_Statement], bool]:
-    """Return what states a command expressly, up to an observation, and whether anything states what is not listed."""
+    """Return the explicit statements up to an observation, and whether one states a command that is not listed."""
     found: list[_Statement] = []
     blocked = False
     at = 0
@@ -237,7 +237,7 @@ def _in_parts(
 
 
 def _slot(lines: list[str], listed: ListedCommands) -> NamedCommands:
-    """Return what stands after a label: on its line, or on those below it, of which numbered ones are a plan."""
+    """Return the commands after a label, on its line or below it; numbered lines are a plan."""
     if not lines:
         return NamedCommands()
     items = [(line, listed.named(line).commands) for line in lines]
@@ -262,7 +262,7 @@ def _with_input(name: str, after: Field, listed: ListedCommands) -> NamedCommand
 
 
 def _agreed(stated: list[_Statement], fields: list[Field], listed: ListedCommands) -> _Statement:
-    """Return the statement that counts, which gives several commands where none has a better right than another."""
+    """Return the statement that counts; it gives several commands where none ranks above another."""
     for group in ([each for each in stated if each.final], stated):
         commands = union(each.named.commands for each in group)
         if len(commands) == 1:
@@ -286,7 +286,7 @@ def _agreed(stated: list[_Statement], fields: list[Field], listed: ListedCommand
 
 
 def _unlabelled(fields: list[Field], listed: ListedCommands) -> tuple[int, NamedCommands, str]:
-    """Return what the first or the last line is, or a sentence says: at which line, the commands, and how."""
+    """Return the commands that the first line, the last line or a sentence gives: their line, and the form."""
     lines = [(at, each) for at, each in enumerate(fields) if each.kind in ("prose", "thought")]
     if not lines:
         return 0, NamedCommands(), ""

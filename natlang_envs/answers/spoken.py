@@ -1,6 +1,6 @@
-"""What a model thought and what it said: thoughts, messages, tokens of templates.
+"""Separates what a model thought from its answer: tags of thoughts, channels, tokens of templates.
 
-Reading takes time by the length of the text, whatever it holds.
+The time grows with the length of the text alone.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Spoken(NamedTuple):
         thought: What was thought before.
         said: What was said.
         finished: Whether the thought has an end.
-        calls: The tool calls that came beside the text, each with a `name` and `arguments`.
+        calls: The tool calls of the message, each with a `name` and `arguments`.
     """
 
     thought: str

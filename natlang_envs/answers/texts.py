@@ -1,6 +1,6 @@
-"""The parts of what is said: blocks, tags, JSON and boxes, and the fields that labels begin.
+"""The parts of an answer: blocks, tags, JSON and boxes, and the fields that labels begin.
 
-`parts_of` puts a mark in the place of each block, tag, value and box; `fields_of` splits the text with its marks.
+`parts_of` replaces each block, tag, value and box by a mark; `fields_of` splits the text with its marks into lines.
 """
 
 from __future__ import annotations

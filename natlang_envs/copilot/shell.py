@@ -1,8 +1,8 @@
 """Commands of the sandbox in an answer: the copilot's grammar for `read_answer`.
 
-The more expressly a command is given, the earlier it is looked for: after a label, as a tool call or a tag, as a final
-answer, in a block, as JSON, as a line of its own, in a box, a sentence or quotes. Of several the first is taken, and
-the others are counted; a command that ends the work is never taken out of prose where there is another one.
+The search goes from explicit to implicit forms: a label, a tool call or a tag, a final answer, a block, JSON, a line of
+its own, a box, a sentence, quotes. `natlang_envs.answers` finds the parts. The first of several commands is taken, and
+the others are counted. A command that ends the work is not taken out of prose if there is another one.
 """
 
 from __future__ import annotations
@@ -301,7 +301,7 @@ class Shell:
 
 
 def stated(said: str) -> str:
-    """Return a text without lists and examples that are introduced, and what is observed; not where it holds a file."""
+    """Return a text without introduced lists and examples, and without observations; unchanged if it holds a file."""
     if said.count("\n") > MOST_TRIED or any(each in said for each in ("<<", "```", "~~~", "'", '"')):
         return said
     kept: list[str] = []

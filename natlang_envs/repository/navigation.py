@@ -1,6 +1,6 @@
-"""A repository as places and moves: every page of every folder, its commands, and the shortest ways between them.
+"""A repository as pages and moves: every page of every folder, its commands, and the shortest routes between them.
 
-A place is made when it is first entered and shared by all environments in the process.
+A page is made when it is first entered. All environments of the process share it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A repository, indexed once per process and shared by all that look at it.
+"""A repository, indexed once per process and shared by all that read it.
 
-Only names, sizes and times are read at first; contents are read when asked for and kept. Nothing outside the folder is
-ever opened: each part of a path is opened below the one before, and symbolic links are never followed.
+Only names, sizes and times are read at first; contents are read on demand and kept. Nothing outside the folder is
+opened: each part of a path is opened below the one before, and symbolic links are not followed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ LINK = "Symbolic links are not followed here"
 TOO_DEEP = "Too many folders in one another"
 LOCKED = "Permission denied"
 CHANGING = "It changes all the time"
-# What became of a file, after its name.
+# Messages after the name of a file.
 GONE = "it is gone, and left out"
 ANEW = "it is taken as it is now"
 

@@ -1,7 +1,7 @@
-"""The host that is attacked from inside the isolation, and how each attempt is judged.
+"""Attacks a host from inside the isolation, and judges each attempt.
 
-Run as a script (as another user) this prints what happened as JSON; its arguments are classes to leave out. It needs
-nothing but the isolation's own modules.
+As a script, for another user, it prints the results as JSON. Its arguments are classes to leave out. It imports nothing
+but the isolation's modules.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Arena:
 
     def __init__(self) -> None:
         self._stack = ExitStack()
-        # Not below a folder that only one user may enter: what holds must be the isolation.
+        # Not below a folder that only one user may enter, which would protect the host without the isolation.
         self.top = Path(tempfile.mkdtemp(prefix="natlang-arena-", dir="/var/tmp"))
         self._stack.callback(remove_folder, self.top)
         self.top.chmod(0o755)

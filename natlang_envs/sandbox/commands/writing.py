@@ -35,7 +35,7 @@ _STEP = re.compile(
 _BASIC = re.compile(r"\\(.)|(\[\^?\]?[^\]]*\])|([(){}|+?])", re.DOTALL)
 _ONLY = "sed -i takes s/OLD/NEW/, d, a, i and c, below line numbers or /PATTERN/"
 _SECONDS = 10  # for one file
-# It runs in a process of its own, since an expression may take for ever: the lines and the steps in, the lines out.
+# It runs in a process of its own, since an expression may take forever. Input: lines and steps; output: lines.
 _PROGRAM = """
 import json, re, sys
 lines, steps = json.load(sys.stdin)
