@@ -59,7 +59,8 @@ def _aligned(leading: int, removed: list[bytes], added: list[bytes], trailing: i
         codes.append((tag, a, b, c, d))
     codes.append(("equal", ends[0], ends[0] + trailing, ends[1], ends[1] + trailing))
     matcher = SequenceMatcher[bytes](None, (), ())
-    matcher.opcodes = [each for each in codes if each[1] < each[2] or each[3] < each[4]]
+    filled = [each for each in codes if each[1] < each[2] or each[3] < each[4]]
+    matcher.opcodes = filled  # pyright: ignore[reportAttributeAccessIssue] - the type stubs do not have it
     return matcher
 
 

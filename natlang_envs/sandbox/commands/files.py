@@ -90,7 +90,11 @@ def readable(context: CommandContext, typed: str) -> Readable:
     """Return a file that is to be read; `-` is standard input."""
     if typed == "-":
         given = context.given
-        return Readable(lambda start, length: given[start : start + length], len(given))
+
+        def part(start: int, length: int) -> bytes:
+            return given[start : start + length]
+
+        return Readable(part, len(given))
     path, kind = existing(context, typed)
     if kind == "file":
         return Readable(partial(context.files.part, path), context.files.size(path))
