@@ -102,13 +102,14 @@ class Shell:
         label = _ACTION.search(said)
         if self._edits and (edit := edit_in(said[label.end() :] if label else said)) is not None:
             return Reading(edit, "edit")
-        said = said if self._edits and files_in(said) else stated(said)
+        files = files_in(said) if self._edits else None
+        said = said if files else stated(said)
         parts = parts_of(said)[1]
         found = (
             self._label(said, parts)
             or self._given(said, parts, "tool call", "tag")
             or self._answer(said)
-            or self._files(said)
+            or (Reading(files, "edit") if files else None)
             or self._given(said, parts, "fence")
             or self._given(said, parts, "json")
             or self._line(said)
@@ -238,10 +239,6 @@ class Shell:
             text = bare(text.partition("\n")[0]).removeprefix("id ")
         command = "exit" if self._final == "exit" else tidy(f"{self._final} {text.removeprefix('answer ')}")
         return Reading(command, "final", said[: found.start()])
-
-    def _files(self, said: str) -> Reading | None:
-        command = files_in(said) if self._edits else None
-        return None if command is None else Reading(command, "edit", "")
 
     def _line(self, said: str) -> Reading | None:
         """Return the first line that is a command; one that ends the work only where there is no other."""

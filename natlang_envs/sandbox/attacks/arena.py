@@ -128,7 +128,10 @@ class Arena:
             damage.append("the folder could not be removed")
         if self.state() != self.before:
             damage.append(f"outside changed: {sorted(self.state())}")
-            self._repair()
+            for path in self.outside.iterdir():
+                if path.name not in self.before:
+                    shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+            assert self.state() == self.before
         damage += self.touched
         others = {each.name for each in self.top.iterdir()} - {"outside", "layer"}
         if others:
@@ -137,12 +140,6 @@ class Arena:
                 (self.top / name).unlink()
         stderr = done.stderr.decode(errors="replace")
         return AttackResult(stdout, stderr, done.exit_code, done.stopped, seconds, tuple(damage))
-
-    def _repair(self) -> None:
-        for path in self.outside.iterdir():
-            if path.name not in self.before:
-                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
-        assert self.state() == self.before
 
 
 def verdict(attack: Attack, outcome: AttackResult) -> str:

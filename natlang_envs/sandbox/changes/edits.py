@@ -157,7 +157,8 @@ def _changed(path: str, text: str, hunks: list[_Hunk]) -> str:
                 text = text.replace("\n".join(hunk.old), "\n".join(hunk.new))
                 continue
             if not places:
-                raise EditError(f"{path}: these lines are not in the file; they begin with {_first(hunk.old)!r}")
+                first = next(filter(None, map(str.strip, hunk.old)), "")
+                raise EditError(f"{path}: these lines are not in the file; they begin with {first[:80]!r}")
             if hunk.single and len(places) > 1:
                 raise EditError(
                     f"{path}: these lines stand {len(places)} times in the file: give more lines around them"
@@ -178,7 +179,3 @@ def _places(lines: list[str], old: list[str]) -> list[int]:
         if found:
             return found
     return []
-
-
-def _first(lines: list[str]) -> str:
-    return next((line.strip() for line in lines if line.strip()), "")[:80]

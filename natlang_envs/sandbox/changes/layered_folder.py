@@ -91,12 +91,12 @@ class LayeredFolder(WorkFolder):
 
     def fill(self, root: int, owner: int) -> None:
         self._begin()
-        changes = self._overlay.changes
-        self._most = len(self._overlay.repository.files) + len(changes)
+        changes, repository = self._overlay.changes, self._overlay.repository
+        self._most = len(repository.files) + len(changes)
         finish(root, 0o755, owner)
         for path in sorted(changes):
             entry, (parent, name) = changes[path], parent_of(path)
-            below = self._is_below(path)
+            below = repository.kind(path) is not None and (path not in repository.barred or repository.is_locked(path))
             if not _is_made(entry) and (not below or self._overlay.kind(parent) != "folder"):
                 continue  # there is nothing of this name, or nothing any more with its folder
             self._make_parents(root, parent, owner)
@@ -111,10 +111,6 @@ class LayeredFolder(WorkFolder):
                     make_link(folder, on_disk(name), entry.text, owner)
             self._check_time("writing the changes")
         self._fill_rest(root, owner, [path for path, entry in changes.items() if entry and entry.kind == "folder"])
-
-    def _is_below(self, path: str) -> bool:
-        repository = self._overlay.repository
-        return repository.kind(path) is not None and (path not in repository.barred or repository.is_locked(path))
 
     def _make_parents(self, root: int, path: str, owner: int) -> None:
         """Make a folder and those on the way to it, which are all in the lower layer or made already."""

@@ -245,16 +245,12 @@ class WorkFolder(Files):
                 if mode == overlay.mode(path):
                     return None
                 return OverlayEntry("file", overlay.changed_content(path), mode=mode)
-            self._charge(status.st_size)
+            self._room -= status.st_size
+            if self._room < 0:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             content = read_part(opened, 0, status.st_size)
         usual = 0o755 if overlay.repository.is_executable(path) and not anew else 0o644
         return OverlayEntry("file", content, mode=None if mode == usual else mode)
-
-    def _charge(self, size: int) -> None:
-        """Raise `OSError` where there is no room for a changed file, before it is read."""
-        self._room -= size
-        if self._room < 0:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def _is_same(self, opened: int, path: str) -> bool:
         overlay = self._overlay

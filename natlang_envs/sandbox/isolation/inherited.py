@@ -8,7 +8,6 @@ import re
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from functools import lru_cache
 from pathlib import Path
 
 UMASK = 0o022
@@ -60,9 +59,4 @@ def small_pages() -> Generator[None]:
 
 
 def _process_control(option: int, value: int = 0) -> int:
-    return _libc().prctl(option, *map(ctypes.c_ulong, (value, 0, 0, 0)))
-
-
-@lru_cache
-def _libc() -> ctypes.CDLL:
-    return ctypes.CDLL(None)
+    return ctypes.CDLL(None).prctl(option, *map(ctypes.c_ulong, (value, 0, 0, 0)))
