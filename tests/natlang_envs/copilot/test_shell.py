@@ -155,6 +155,11 @@ FORMS = {
     "a block with what it printed": ("```\nme@box:~/work$ ls lib\na.py\n```", "ls lib", 1),
     "CR": ("```bash\r\nls lib\r\n```\r\n", "ls lib", 0),
     "a document in a block": (f"I write it.\n```bash\n{DOCUMENT}\n```", DOCUMENT, 0),
+    "a document in a block after a label": (
+        "Action:\n```\ncat <<'E' > x\nAction: b\nE\n```",
+        "cat <<'E' > x\nAction: b\nE",
+        0,
+    ),
     "a document, and a command": (f"```bash\n{DOCUMENT}\nls\n```", DOCUMENT, 1),
     "a document alone": (DOCUMENT, DOCUMENT, 0),
     "a document in prose": (f"This writes it:\n\n{DOCUMENT}\n\nThat is all.", DOCUMENT, 0),
