@@ -10,9 +10,9 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import islice
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple
 
-from natlang_envs.answers.calls import calls_in, is_call, json_values, python_calls
+from natlang_envs.answers.calls import as_list, calls_in, is_call, json_values, python_calls
 
 Kind = Literal["intent", "thought", "shown", "other", "weak", "prose"]
 
@@ -151,7 +151,7 @@ def parts_of(text: str) -> tuple[str, list[AnswerPart]]:
     ]
     for each in json_values(text):
         value: object = each.value
-        many = cast("list[object]", value) if isinstance(value, list) else [value]
+        many = as_list(value) or [value]
         if many and all(isinstance(item, dict) for item in many):
             form = "tool call" if all(map(is_call, many)) else "json"
             found.append(AnswerPart(form, tuple(many), each.start, each.end))
