@@ -24,7 +24,7 @@ from leaderboard.verify import beside_of, verify
 from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import agent_names
-from natlang_envs.evaluation.live import find_round, why_development
+from natlang_envs.evaluation.live import find_round
 from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import paired_p
@@ -266,7 +266,7 @@ def unlisted(protocol: Protocol, rng: np.random.Generator) -> list[str]:
     """
     listed = {each.task_id for each in protocol.episodes}
     tasks = unwrap(protocol.make_env()).tasks
-    live = find_round(protocol.name) or not why_development(protocol.name)
+    live = find_round(protocol.name) or not protocol.development
     draw = tasks.draw_new if live and isinstance(tasks, DrawnTasks) else tasks.draw
     found: dict[str, None] = {}
     for _ in range(20 * EPISODES):

@@ -8,7 +8,7 @@ from pathlib import Path
 from leaderboard.standings.badges import Adjudication
 from leaderboard.verify import Verified
 from natlang_envs.evaluation.agents import BUILT_IN, SPECIAL
-from natlang_envs.evaluation.live import Round, find_round, why_development
+from natlang_envs.evaluation.live import Round, find_round
 from natlang_envs.evaluation.protocols import Protocol
 
 SIZES = {"up-to-10M": 10**7, "up-to-1B": 10**9, "up-to-10B": 10**10, "larger": 10**19}
@@ -116,7 +116,7 @@ class Table:
     @property
     def development(self) -> str:
         """Why agents may know this board's answers; an empty text for tasks that can be drawn afresh."""
-        return "" if self.round else why_development(self.protocol.name)
+        return "" if self.round else self.protocol.development
 
     @property
     def entries(self) -> tuple[Row, ...]:

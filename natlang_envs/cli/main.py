@@ -29,7 +29,7 @@ from natlang_envs.cli.support import (
 from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.evaluation.agents import find_agent
 from natlang_envs.evaluation.chat_response import Bill
-from natlang_envs.evaluation.live import find_round, why_development
+from natlang_envs.evaluation.live import find_round
 from natlang_envs.evaluation.model_requests import Budget, Told, told
 from natlang_envs.evaluation.protocols import Protocol, load_protocol, protocol_names, split_shortened
 from natlang_envs.evaluation.runner import Progress, evaluate, score_run
@@ -131,7 +131,7 @@ def protocols_command() -> None:
     for name in protocol_names():
         protocol = load_protocol(name)
         played = f"{counted(len(protocol.episodes), 'episode')}, {counted(protocol.runs, 'run')}"
-        live = "" if why_development(name) else ", live"
+        live = "" if protocol.development else ", live"
         typer.echo(f"{name:33} {played} of at most {protocol.horizon} steps{live}\n    {protocol.description}")
     typer.echo("live: a month's tasks can be drawn anew, by natlang protocol live; the others are for development.")
 
