@@ -19,6 +19,8 @@ from leaderboard.rounds import (
 )
 from leaderboard.schema import CHECKPOINTS, SUBMISSIONS, Submission, one_line, today
 from leaderboard.standings.badges import ADJUDICATIONS_FILE, BADGES_FILE, OWNERS_FILE, read_owners
+from leaderboard.standings.columns import in_words
+from leaderboard.standings.rows import Row
 from leaderboard.standings.series import series_name
 from leaderboard.verify import MissingDataError, verify
 from natlang_envs.errors import UsageError
@@ -94,11 +96,7 @@ def check_changes(base: str, root: Path = Path(), submitter: str = "") -> Checke
             lines.append(f"- ❌ {_quoted(error, root)}")
             holds = False
         else:
-            low, high = found.score.interval
-            lines.append(
-                f"- ✅ `{entry}`: success {found.score.success_rate:.1%} ({low:.1%} to {high:.1%}), "
-                f"{found.score.episodes} episodes replayed; unranked until it is audited"
-            )
+            lines.append(f"- ✅ `{entry}`: {in_words(Row(found))}; unranked until it is audited")
     return Checked("\n".join(lines or ["No entry is changed."]), holds)
 
 

@@ -104,7 +104,7 @@ def verify_command(
             typer.echo(f"{_NAME}: {error}", err=True)
             broken = True
             continue
-        typer.echo(_said(entry))
+        typer.echo(_in_words(entry))
     if broken:
         raise typer.Exit(2)
 
@@ -120,12 +120,11 @@ def show_command(
     typer.echo(printable(episode_text(folder, number)))
 
 
-def _said(entry: Verified) -> str:
-    score, (low, high) = entry.score, entry.score.interval
-    return (
-        f"{entry.submission.name} on {entry.protocol.name}: success {score.success_rate:.1%} "
-        f"(95% interval {low:.1%} to {high:.1%}), {score.episodes} episodes replayed"
-    )
+def _in_words(entry: Verified) -> str:
+    from leaderboard.standings.columns import in_words
+    from leaderboard.standings.rows import Row
+
+    return f"{entry.submission.name} on {entry.protocol.name}: {in_words(Row(entry))}"
 
 
 @app.command("ledger")
@@ -145,7 +144,7 @@ def ledger_command(
             typer.echo(f"{_NAME}: {found}", err=True)
             broken = True
         else:
-            typer.echo(_said(found))
+            typer.echo(_in_words(found))
     if broken:
         raise typer.Exit(2)
 

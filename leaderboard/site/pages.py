@@ -34,6 +34,7 @@ from leaderboard.site.paper import as_of, bibtex, latex, markdown
 from leaderboard.site.players import files_of, player_of, write_players
 from leaderboard.site.plots import learning_curves, size_against_success
 from leaderboard.site.references import with_references
+from leaderboard.standings.columns import columns_of, count, percent
 from leaderboard.standings.live import LiveRow, LiveTable, live_tables
 from leaderboard.standings.rows import Row, Table
 from leaderboard.standings.tables import standings, without_board
@@ -154,6 +155,7 @@ def write_board(table: Table, folder: Path, about: About, *, live: bool = False)
         files=["rows.csv", *(file for file, _ in texts.values())],
         data=data,
         up=up,
+        columns=columns_of("board"),
         plot=size_against_success(table.rows),
         curves=learning_curves(table.entries),
         tracks=sorted({each for row in table.rows for each in row.tracks}),
@@ -229,6 +231,7 @@ def _write_entry(
         about=about,
         row=row,
         entry=entry,
+        columns=columns_of("entry"),
         player=(player := player_of(row)),
         player_here=player is not None and bool(files_of(player)),
         files=(SUBMISSION_FILE, TRAJECTORIES_FILE),
@@ -267,37 +270,17 @@ def _templates() -> Environment:
         keep_trailing_newline=True,
     )
     filters: dict[str, Callable[..., str]] = {
-        "percent": _percent,
+        "percent": percent,
         "interval": _interval,
-        "count": _count,
-        "decimal": _decimal,
-        "p": _p,
+        "count": count,
+        "p": "{:.2f}".format,
     }
     environment.filters.update(filters)  # pyright: ignore[reportUnknownMemberType]
     return environment
 
 
-def _percent(value: float) -> str:
-    return f"{100 * value:.1f}"
-
-
 def _interval(score: Score | KindScore | LiveRow) -> str:
-    return f"{_percent(score.interval.low)} to {_percent(score.interval.high)}"
-
-
-def _count(value: int) -> str:
-    """Return a whole number with thin no-break spaces between the thousands."""
-    return f"{value:,}".replace(",", "\u202f")
-
-
-def _decimal(value: float | None) -> str:
-    """Return a number with two places and a true minus sign, or a dash for none."""
-    return "\u2013" if value is None else f"{value:.2f}".replace("-", "\u2212")
-
-
-def _p(value: float) -> str:
-    """Return a p-value with two places."""
-    return f"{value:.2f}"
+    return f"{percent(score.interval.low)} to {percent(score.interval.high)}"
 
 
 def _render(templates: Environment, name: str, *, scripts: Sequence[str], pieces: bool = False, **values: Any) -> str:

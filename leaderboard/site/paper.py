@@ -8,11 +8,11 @@ from pathlib import Path
 from leaderboard.git import git
 from leaderboard.result import LEDGER_FILE
 from leaderboard.standings.badges import ADJUDICATIONS_FILE, BADGES_FILE
-from leaderboard.standings.rows import Row, Table
+from leaderboard.standings.columns import columns_of
+from leaderboard.standings.rows import Table
 from natlang_envs.evaluation.protocols import Protocol
 
 _SPECIAL = str.maketrans({each: f"\\{each}" for each in "&%$#_{}"})
-_HEAD = ("Agent", "Rank", "Success, %", "95% interval", "Return", "Steps")
 
 
 def as_of(submissions: Path) -> str:
@@ -25,23 +25,20 @@ def as_of(submissions: Path) -> str:
 
 def markdown(table: Table, commit: str) -> str:
     """Return the table of a board in Markdown."""
-    lines = [_line(_HEAD), "|---|" + "---:|" * (len(_HEAD) - 1), *(_line(_cells(row)) for row in table.rows)]
+    head, *rows = (f"| {' | '.join(cells)} |" for cells in _lines(table))
+    lines = [head, "|---|" + "---:|" * (len(columns_of("paper")) - 1), *rows]
     return "\n".join(lines) + f"\n\n{_source(table, commit)}\n"
-
-
-def _line(cells: tuple[str, ...]) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 def latex(table: Table, commit: str) -> str:
     """Return the table of a board in LaTeX, without any package."""
-    rows = [" & ".join(each.translate(_SPECIAL) for each in cells) for cells in (_HEAD, *map(_cells, table.rows))]
+    rows = [" & ".join(each.translate(_SPECIAL) for each in cells) for cells in _lines(table)]
     return "\n".join(
         [
             r"\begin{table}",
             r"\centering",
             rf"\caption{{{_source(table, commit).translate(_SPECIAL)}}}",
-            rf"\begin{{tabular}}{{l{'r' * (len(_HEAD) - 1)}}}",
+            rf"\begin{{tabular}}{{l{'r' * (len(columns_of('paper')) - 1)}}}",
             r"\hline",
             rf"{rows[0]} \\",
             r"\hline",
@@ -73,6 +70,12 @@ def bibtex(protocol: Protocol | None, commit: str, repository: str = "") -> str:
     return "\n".join([f"@misc{{{key},", *lines, "}", ""])
 
 
+def _lines(table: Table) -> list[list[str]]:
+    """Return the cells of a board's table in a paper, its head first."""
+    columns = columns_of("paper")
+    return [[column.title for column in columns], *([column.ascii(row) for column in columns] for row in table.rows)]
+
+
 def _source(table: Table, commit: str) -> str:
     """Return what stands below a table: which board, which version, as of when, and what the interval is."""
     protocol = table.protocol
@@ -81,16 +84,4 @@ def _source(table: Table, commit: str) -> str:
     return (
         f"{', '.join(facts)}; {len(protocol.episodes)} tasks. The 95% intervals are Wilson's, over tasks where these "
         "are repeated, and over seeds and tasks for several seeds."
-    )
-
-
-def _cells(row: Row) -> tuple[str, ...]:
-    score, name = row.entry.score, row.entry.submission.name
-    return (
-        f"{name} ({len(row.members)} seeds)" if row.members else name,
-        str(row.rank or row.group),
-        f"{100 * score.success_rate:.1f}",
-        f"{100 * score.interval.low:.1f} to {100 * score.interval.high:.1f}",
-        f"{score.mean_return:.2f}",
-        f"{score.mean_steps:.2f}",
     )

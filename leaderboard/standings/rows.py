@@ -20,6 +20,7 @@ class Row:
     """A line of a table.
 
     Attributes:
+        entry: The verified entry.
         rank: 1 and up among the learned or the hand-written ones; entries with the same success rate share one. None
             for rows that are not ranked.
         tied: Whether a paired test on the same tasks cannot tell it from the ranked row above.
@@ -31,23 +32,24 @@ class Row:
         notes: Corrections of this row.
         path: The entry's folder below all entries, `<protocol>/<name>`.
         folder: The entry's folder.
-        entry: The verified entry.
         members: Of a row that stands for several training seeds, the row of each; `path` and `folder` are no entry's.
+        series: The name of the row that it is a member of.
         p_above: The p-value of a paired test against the row above in its group; None for the first.
     """
 
-    rank: int | None
-    tied: bool
-    reference: bool
-    reason: str
-    rerun: bool
-    audited: bool
-    sampling: bool
-    notes: tuple[Adjudication, ...]
-    path: str
-    folder: Path
     entry: Verified
+    rank: int | None = None
+    tied: bool = False
+    reference: bool = False
+    reason: str = ""
+    rerun: bool = False
+    audited: bool = False
+    sampling: bool = False
+    notes: tuple[Adjudication, ...] = ()
+    path: str = ""
+    folder: Path = Path()
     members: tuple[Row, ...] = ()
+    series: str | None = None
     p_above: float | None = None
 
     @property
@@ -85,6 +87,11 @@ class Row:
         if stated.run.agent in {**BUILT_IN, **SPECIAL} and (noted is None or noted.origin == "built-in"):
             return f"natlang evaluate --agent {stated.run.agent} --protocol {stated.protocol} --out runs/{stated.name}"
         return noted.command if noted is not None else ""
+
+    @property
+    def tier(self) -> str:
+        """`re-run`, `audited` or `replayed`: how far maintainers checked it."""
+        return "re-run" if self.rerun else "audited" if self.audited else "replayed"
 
     @property
     def group(self) -> str:

@@ -71,7 +71,7 @@ def _series(name: str, members: list[Row]) -> Row:
         notes=tuple(dict.fromkeys(note for each in members for note in each.notes)),
         path=f"{protocol.name}/{name}",
         entry=entry,
-        members=tuple(members),
+        members=tuple(replace(each, series=name) for each in members),
     )
 
 
