@@ -197,7 +197,7 @@ def audit_command(
     finally:
         if bars.live.is_started:
             bars.stop()
-    typer.echo(printable(found.said))
+    typer.echo(printable(found.summary))
     if found.problem:
         typer.echo(printable(f"{_NAME}: {folder} does not pass: {found.problem}"), err=True)
         raise typer.Exit(2)

@@ -13,6 +13,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, TypeAdapter, ValidationError
 
+from leaderboard.agent_files import AgentFiles, copy_agent_files
 from leaderboard.git import git
 from leaderboard.schema import (
     Day,
@@ -25,11 +26,9 @@ from leaderboard.schema import (
     read_as,
     today,
 )
-from leaderboard.shown import Shown, show
 from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.evaluation.live import Round, checked_month, checked_round, find_round, live_protocol
 from natlang_envs.evaluation.protocols import Protocol, load_protocol, protocol_names
-from natlang_envs.evaluation.runs import digest_of
 from natlang_envs.files import write_whole
 
 ROUNDS_FILE = "rounds.json"
@@ -148,15 +147,6 @@ def _drawn(played: Round, beacon: str) -> Protocol:
     return live_protocol(played, beacon)
 
 
-def agent_of(shown: Shown) -> tuple[str, str]:
-    """Return what `--agent` takes and the SHA-256 of the agent's files, wherever these lie."""
-    root, argument = shown.files, shown.argument
-    if isinstance(argument, Path):
-        (root,) = root.iterdir()
-        argument = argument.relative_to(root).as_posix()
-    return f"{shown.kind}:{argument}", digest_of(root)
-
-
 def commit(
     agent: str, board: str, month: str, name: str, *, beside: Path, files: Path | None = None, decoding: str = ""
 ) -> Path:
@@ -180,17 +170,17 @@ def commit(
     """
     played = checked_round(board, month)
     with tempfile.TemporaryDirectory(prefix="commit-") as folder:
-        shown = show(agent, Path(folder), files)
-        if shown.foreign:
+        found = copy_agent_files(agent, Path(folder), files)
+        if found.foreign:
             raise UsageError(
-                f"the agent {shown.kind} is code of the package {shown.foreign}, which no digest covers: "
+                f"the agent {found.kind} is code of the package {found.foreign}, which no digest covers: "
                 "write --agent module:function, and name the folder of the module by --files"
             )
-        if not any(shown.files.iterdir()):
+        if not any(found.own.iterdir()):
             raise UsageError(
                 one_line(f"{agent} has no files here that a digest covers: name what plays, or its folder by --files")
             )
-        spec, digest = agent_of(shown)
+        spec, digest = found.spec, found.digest
     facts = {"protocol": played.name, "name": name, "agent": spec, "files": digest, "decoding": decoding}
     try:
         made = Commitment.model_validate({**facts, "date": today().isoformat()})
@@ -294,17 +284,19 @@ def _first_commit(arguments: list[str], beside: Path) -> str:
     return (git(["log", "--format=%H", "--reverse", *arguments], beside) or "").partition("\n")[0]
 
 
-def check_committed_agent(submission: Submission, shown: Shown, beside: Path) -> None:
-    """Check that an agent, as an audit is shown it, is the one that was committed.
+def check_committed_agent(submission: Submission, files: AgentFiles, beside: Path) -> None:
+    """Check that the files of an audited agent are those that were committed.
 
     Raises:
-        UsageError: It is not.
+        UsageError: They are not.
     """
     if submission.commitment is None:
         return
     made = read_commitment(commitment_file(beside, submission.protocol, submission.name))
-    spec, digest = agent_of(shown)
-    if (spec, digest) != (made.agent, made.files):
-        what = f"--agent {spec}" if spec != made.agent else f"files with the SHA-256 {digest[:12]}…"
-        was = made.agent if spec != made.agent else f"SHA-256 {made.files[:12]}…"
-        raise UsageError(one_line(f"this agent has {what}, and {was} was committed on {made.date}: audit that one"))
+    if files.spec != made.agent:
+        found, was = f"--agent {files.spec}", made.agent
+    elif files.digest != made.files:
+        found, was = f"files with the SHA-256 {files.digest[:12]}…", f"SHA-256 {made.files[:12]}…"
+    else:
+        return
+    raise UsageError(one_line(f"this agent has {found}, and {was} was committed on {made.date}: audit that one"))

@@ -45,8 +45,8 @@ from natlang_envs.evaluation.agents import (
 )
 from natlang_envs.evaluation.chat_players import decision_of, note
 from natlang_envs.evaluation.chat_response import Bill
-from natlang_envs.evaluation.model_requests import lost_by, told
-from natlang_envs.evaluation.playing import Game
+from natlang_envs.evaluation.model_requests import lost_by, report_answers
+from natlang_envs.evaluation.playing import RunningEpisode
 from natlang_envs.evaluation.protocols import Protocol, load_protocol
 from natlang_envs.evaluation.runs import Journal, Played, prepare_folder, provenance
 from natlang_envs.learners.tried import tell_if_untried
@@ -121,16 +121,17 @@ def play(name: str, agent: str | None = None, history: History = "full", episode
     async def solve(state: TaskState, _: Generate) -> TaskState:
         position, episode = places[str(state.sample_id)]
         with closing(await run_sync(chosen.make_env)) as env:
-            game = await run_sync(Game, env, (position, episode, 0), player is not None and is_privileged(player))
-            game.given = replace(game.given, rng=np.random.default_rng([episode.seed, state.epoch - 1]))
-            while not game.ended:
+            privileged = player is not None and is_privileged(player)
+            running = await run_sync(RunningEpisode, env, (position, episode, 0), privileged)
+            running.given = replace(running.given, rng=np.random.default_rng([episode.seed, state.epoch - 1]))
+            while not running.ended:
                 if player is None:
-                    decision = await _ask(state, game.given, history)
+                    decision = await _ask(state, running.given, history)
                 else:
-                    decision = (await run_sync(decide, player, [game.given], limiter=alone))[0]
-                await run_sync(game.step, decision)
-                state.store.set("return", game.earned)
-            played = await run_sync(game.played)
+                    decision = (await run_sync(decide, player, [running.given], limiter=alone))[0]
+                await run_sync(running.step, decision)
+                state.store.set("return", running.earned)
+            played = await run_sync(running.played)
         state.store.set("episode", asdict(played.trajectory))
         state.store.set("tokens", played.tokens)
         state.store.set("answers", dict(played.answers))
@@ -256,7 +257,7 @@ def _write(folder: Path, chosen: Protocol, runs: int, before: int, ended: dict[A
         times.append((_seconds(sample.started_at), _seconds(sample.completed_at)))
     journal.seconds = _covered(times)
     run = journal.finish(source, facts["sampling"], facts["privileged"])
-    found = told(run.answers or {}, journal.trajectories())
+    found = report_answers(run.answers or {}, journal.trajectories())
     for line in [f"answers {each}" for each in found.lines if run.answers] + [found.warning] * bool(found.warning):
         _log.warning("%s: %s", folder, line)
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from leaderboard.result import Result
 from natlang_envs.evaluation.causes import reason_in_words
-from natlang_envs.evaluation.model_requests import told
+from natlang_envs.evaluation.model_requests import report_answers
 from natlang_envs.trajectory import parse_line, stream_lines
 from natlang_envs.why import CAUSES
 
@@ -31,7 +31,7 @@ def answers_told(answers: dict[str, int] | None, recording: Path) -> str:
     """Return how a model's answers were read and what lost its episodes, in words; empty where none was asked."""
     if answers is None:
         return ""
-    return "; ".join(told(answers, map(parse_line, stream_lines(recording))).lines)
+    return "; ".join(report_answers(answers, map(parse_line, stream_lines(recording))).lines)
 
 
 def _lines(counts: dict[str, int], episodes: bool) -> list[Failure]:

@@ -30,7 +30,7 @@ from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.evaluation.agents import find_agent
 from natlang_envs.evaluation.chat_response import Bill
 from natlang_envs.evaluation.live import find_round
-from natlang_envs.evaluation.model_requests import Budget, Told, told
+from natlang_envs.evaluation.model_requests import AnswerReport, Budget, report_answers
 from natlang_envs.evaluation.protocols import Protocol, load_protocol, protocol_names, split_shortened
 from natlang_envs.evaluation.runner import Progress, evaluate, score_run
 from natlang_envs.evaluation.runs import Run, prepare_folder, provenance, read_run
@@ -199,7 +199,7 @@ def evaluate_command(
             progress=show,
         )
     _print_score(run, score_run(chosen, trajectories), out)
-    _print_answers(run, told(run.answers or {}, trajectories), prices)
+    _print_answers(run, report_answers(run.answers or {}, trajectories), prices)
 
 
 def _prices(price: str | None) -> tuple[float, float] | None:
@@ -233,7 +233,7 @@ def _dollars(bill: Bill, prices: tuple[float, float]) -> str:
     return f"${bill.cost(*prices):.2f}"
 
 
-def _print_answers(run: Run, found: Told, prices: tuple[float, float] | None) -> None:
+def _print_answers(run: Run, found: AnswerReport, prices: tuple[float, float] | None) -> None:
     """Print how a model's answers were read and what they took, and a line where many were not read."""
     if run.answers is None:
         return

@@ -147,7 +147,7 @@ class Requests:
             self._answered[step] = line
 
 
-class Told(NamedTuple):
+class AnswerReport(NamedTuple):
     """How the answers of a run were read.
 
     Attributes:
@@ -182,14 +182,14 @@ class Told(NamedTuple):
         return f"{share:.0%} of the answers were not read, such as: {self.example}" if share > _MANY else ""
 
 
-def told(answers: Mapping[str, int], episodes: Iterable[Trajectory]) -> Told:
+def report_answers(answers: Mapping[str, int], episodes: Iterable[Trajectory]) -> AnswerReport:
     """Return how answers were read, by what a run counted and by its episodes."""
     known = {**UNREAD, **ENDED, "failed": ""}
     lost = [each for each in episodes if not each.success]
     marks = {f"[{name}]": name for name in UNREAD}
     said = ((action, words) for each in lost for action, words in zip(each.actions, each.reflections, strict=False))
     example = next((words.partition("] ")[2] for action, words in said if action in marks and words), "")
-    return Told(
+    return AnswerReport(
         {name: count for name, count in answers.items() if name not in known},
         {name: count for name, count in answers.items() if name in UNREAD},
         Counter(why for each in lost if (why := lost_by(each))),

@@ -20,7 +20,7 @@ from natlang_envs.evaluation.agents import (
 )
 from natlang_envs.evaluation.chat_response import Bill
 from natlang_envs.evaluation.model_requests import Budget, Requests, lost_by, unfinished
-from natlang_envs.evaluation.playing import Player, Threads, play_with
+from natlang_envs.evaluation.playing import EpisodePlayer, PlayerThreads, play_with
 from natlang_envs.evaluation.protocols import Protocol, load_protocol
 from natlang_envs.evaluation.runs import (
     RUN_FILE,
@@ -115,7 +115,7 @@ def evaluate(
     check_count("concurrency", concurrency)
     check_flag("resume", resume)
     if workers is not None:
-        require_type(workers, Workers, "no crew: give workers=Workers(count)")
+        require_type(workers, Workers, "no workers: give workers=Workers(count)")
         if budget is not None:
             raise UsageError("other processes keep no budget: leave workers out, and give concurrency")
     if episodes is not None:
@@ -144,12 +144,14 @@ def evaluate(
             progress(now)
         # One at a time where that costs nothing, so that as little as possible is in hand when something fails.
         together = batch if concurrency == 1 and (workers is None or isinstance(agent, BatchAgent)) else 1
-        units = [todo[first : first + together] for first in range(0, len(todo), together)]
+        batches = [todo[first : first + together] for first in range(0, len(todo), together)]
+        player = EpisodePlayer(lambda: agent, protocol, partial(Requests.beside, out, budget=budget))
         if workers is not None:
-            play = play_with(workers.crew(agent, protocol, concurrency, partial(Requests.beside, out)), units)
+            play = play_with(workers.pool(agent, protocol, concurrency, partial(Requests.beside, out)), batches)
+        elif concurrency > 1:
+            play = play_with(PlayerThreads(player, concurrency), batches)
         else:
-            player = Player(lambda: agent, protocol, partial(Requests.beside, out, budget=budget))
-            play = play_with(Threads(player, concurrency), units) if concurrency > 1 else _play_here(player, units)
+            play = _play_here(player, batches)
         for played in play:
             journal.append(played)
             if workers is not None:
@@ -178,10 +180,10 @@ def _check_ready(protocol: Protocol) -> None:
             env.reset(seed=episode.seed, options={"task_id": episode.task_id})
 
 
-def _play_here(player: Player, units: Iterable[list[Place]]) -> Iterator[Played]:
+def _play_here(player: EpisodePlayer, batches: Iterable[list[Place]]) -> Iterator[Played]:
     with closing(player):
-        for unit in units:
-            yield from player.play(unit)
+        for each in batches:
+            yield from player.play(each)
 
 
 def plan_lengths(protocol: Protocol) -> dict[str, int]:
