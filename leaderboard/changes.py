@@ -79,9 +79,7 @@ def check_changes(base: str, root: Path = Path(), submitter: str = "") -> Checke
                 lines.append(f"- ❌ {_quoted(error, root)}")
                 holds = False
             else:
-                lines.append(
-                    f"- ✅ `{one_line(name)}`: digest {made.digest[:12]}, for the round of {made.played.opens}"
-                )
+                lines.append(f"- ✅ `{one_line(name)}`: digest {made.digest[:12]}, for the round of {made.round.opens}")
     for entry in sorted(entries):
         if not (root / entry).exists():
             continue

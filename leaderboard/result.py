@@ -1,4 +1,4 @@
-"""What replay derives from a recording, and the ledger that keeps it with the date of the replay."""
+"""The result that replay derives from a recording, and the ledger that keeps it with the date of the replay."""
 
 from __future__ import annotations
 
@@ -6,23 +6,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter
 
-from leaderboard.schema import Digest, first_problem, one_line, read_json
-from natlang_envs.errors import UsageError
+from leaderboard.schema import Digest, Strict, read_as
 from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.evaluation.statistics import Interval, Score, success_interval
 from natlang_envs.files import write_whole
 
 LEDGER_FILE = "ledger.json"
 _MAX_LEDGER_BYTES = 64 * 1024 * 1024
-_STRICT = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
-
 Rate = Annotated[float, Field(ge=0, le=1)]
 
 
-class Result(BaseModel):
-    """Everything that replay derives from a recording.
+class Result(Strict):
+    """All that replay derives from a recording.
 
     Attributes:
         trajectories_sha256: The recording's digest.
@@ -45,8 +42,6 @@ class Result(BaseModel):
         failed_episodes: The same of the episodes, for each reason.
     """
 
-    model_config = _STRICT
-
     trajectories_sha256: Digest
     protocol_digest: Digest
     env_id: str
@@ -66,7 +61,6 @@ class Result(BaseModel):
     failed_episodes: dict[str, int] | None = None
 
     def score(self, protocol: Protocol) -> Score:
-        """Return the score that is shown."""
         return Score(
             success_rate=self.success_rate,
             interval=Interval(self.low, self.high),
@@ -97,19 +91,14 @@ class KindScore:
 
 
 def kinds_of(protocol: Protocol) -> dict[str, dict[str, str]]:
-    """Return the kinds of each task by their headings; no data are needed."""
+    """Return the kinds of each task by heading, such as `{"Depth": "2"}`; needs no data."""
     return {each.task_id: protocol.task_kinds(each.task_id) for each in protocol.episodes}
 
 
 def by_kind(result: Result, protocol: Protocol, kinds: dict[str, dict[str, str]]) -> dict[str, list[KindScore]]:
-    """Return the success by kind of task, under the headings that the environment has for them; nothing is replayed.
+    """Return the success by heading and kind of task; `kinds` is `kinds_of(protocol)`.
 
     A heading under which all tasks are of one kind is left out.
-
-    Args:
-        result: What replay derived.
-        protocol: The entry's protocol.
-        kinds: What `kinds_of` says of it, which all entries of a board share.
     """
     found: dict[str, dict[str, list[list[bool]]]] = {}
     for task, outcomes in result.by_task(protocol).items():
@@ -127,21 +116,13 @@ def _kind_score(kind: str, groups: list[list[bool]]) -> KindScore:
     return KindScore(kind, sum(map(sum, groups)) / episodes, success_interval(groups), episodes)
 
 
-_LEDGER: TypeAdapter[dict[str, Result]] = TypeAdapter(dict[str, Result])
-
-
 def read_ledger(path: Path) -> dict[str, Result]:
     """Return the results of earlier replays, by entry; none if there is no ledger.
 
     Raises:
         UsageError: The file is no ledger.
     """
-    if not path.exists():
-        return {}
-    try:
-        return _LEDGER.validate_json(read_json(path, _MAX_LEDGER_BYTES))
-    except ValidationError as error:
-        raise UsageError(one_line(f"{path}: {first_problem(error)}: make it anew")) from None
+    return read_as(path, TypeAdapter(dict[str, Result]), _MAX_LEDGER_BYTES, missing={})
 
 
 def write_ledger(path: Path, results: dict[str, Result]) -> None:

@@ -70,7 +70,7 @@ def _portable(name: str) -> str:
 
 
 def today() -> date:
-    """Return the day in UTC, by which rounds begin and end."""
+    """Return the day in UTC, by which rounds open and close."""
     return datetime.now(UTC).date()
 
 
@@ -94,14 +94,14 @@ Count = Annotated[int, Field(ge=0, le=10**15)]
 Weights = Annotated[int, Field(ge=1, le=10**14)]  # a hundred times what the largest models have
 
 
-class _Strict(BaseModel):
-    """Types are not converted, unknown keys are refused, and nothing changes afterwards."""
+class Strict(BaseModel):
+    """A record whose types are not converted, which refuses unknown keys, and which does not change."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-class ProvenanceFacts(_Strict):
-    """Where the agent came from, as the runner wrote it down: see `natlang_envs.evaluation.runs.Provenance`."""
+class ProvenanceFacts(Strict):
+    """Where the agent came from: see `natlang_envs.evaluation.runs.Provenance`."""
 
     origin: Line = ""
     agent: Line = ""
@@ -124,14 +124,14 @@ Curve = Annotated[
 ]
 
 
-class Track(_Strict):
-    """What kind of agent it is; stated by the submitter, for filters and plots.
+class Track(Strict):
+    """The kind of agent, as its submitter states it, for filters and plots.
 
     Attributes:
         weights: Whether others can get the model's weights.
         method: How it came to play these environments.
         reflection: Whether it speaks before it acts.
-        teacher: Who it learned from.
+        teacher: Its teacher in training.
         training_episodes: Episodes it was trained on.
         training_minutes: Minutes its training took.
         curve: Its learning curve: success rates in training over the episodes played.
@@ -146,22 +146,10 @@ class Track(_Strict):
     curve: Curve | None = None
 
 
-class RunFacts(_Strict):
-    """What the runner wrote down while it played; stated by the submitter, never used for a score.
+class RunFacts(Strict):
+    """What the runner noted: see `natlang_envs.evaluation.runs.Run`. The submitter states it; no score depends on it.
 
-    Attributes:
-        agent: What the agent was called in the run.
-        runs: How often each episode was played.
-        versions: Versions of Python and of packages.
-        hardware: The machine, in words.
-        tokens: Tokens read and written by the agent.
-        seconds: Wall-clock time.
-        sampling: Whether the agent drew its commands at random; since schema version 2.
-        privileged: Whether it saw the environment itself; since schema version 2.
-        provenance: Where it came from; since schema version 2.
-        settings: How it asked its model: the form, the model, and what was set; None for an agent that asked none.
-        answers: Of the model's answers, how many were read in each form, or not read, by problem.
-        bill: The model's tokens in detail.
+    `sampling`, `privileged` and `provenance` are of schema version 2.
     """
 
     agent: Line
@@ -178,7 +166,7 @@ class RunFacts(_Strict):
     bill: Annotated[dict[Line, Count], Field(max_length=10)] | None = None
 
 
-class Submission(_Strict):
+class Submission(Strict):
     """An entry of the leaderboard without its episodes.
 
     Attributes:
@@ -258,18 +246,13 @@ class Submission(_Strict):
         return named or stated or bool(self.model or self.parameters)
 
     def to_json(self) -> str:
-        """Return the file's text."""
         unasked = {name for name in ("settings", "answers", "bill") if getattr(self.run, name) is None}
         unsaid: dict[str, Any] = {"run": unasked, **({"commitment": True} if self.commitment is None else {})}
         return self.model_dump_json(indent=2, exclude=unsaid) + "\n"
 
 
 def make_submission(content: dict[str, Any]) -> Submission:
-    """Return a submission of these values.
-
-    Raises:
-        UsageError: A value is not what it should be; the message names it.
-    """
+    """Return a submission, or raise `UsageError` that names the malformed value."""
     try:
         return Submission.model_validate(content)
     except ValidationError as error:
@@ -290,7 +273,7 @@ def read_submission(path: Path) -> Submission:
 
 
 def read_bounded(path: Path, limit: int) -> bytes:
-    """Return what a plain file holds.
+    """Return the content of a plain file.
 
     Raises:
         UsageError: The file is missing, is a link or a folder, or is larger than `limit` bytes.
@@ -305,10 +288,10 @@ def read_bounded(path: Path, limit: int) -> bytes:
 
 
 def read_json(path: Path, limit: int) -> bytes:
-    """Return what a plain file of JSON holds; text that is no JSON is left to its reader.
+    """Return the content of a plain file; its reader refuses text that is no JSON.
 
     Raises:
-        UsageError: As `read_bounded`; or an object says a key twice.
+        UsageError: As `read_bounded`; or an object has a key twice.
     """
     content = read_bounded(path, limit)
     try:
@@ -320,12 +303,14 @@ def read_json(path: Path, limit: int) -> bytes:
     return content
 
 
-def read_as(path: Path, kind: TypeAdapter[T], limit: int) -> T:
-    """Return what a JSON file of maintainers or submitters holds, checked.
+def read_as(path: Path, kind: TypeAdapter[T], limit: int, missing: T | None = None) -> T:
+    """Return the checked content of a JSON file, or `missing`, if given, where there is no file.
 
     Raises:
         UsageError: As `read_json`; or it is not of this kind.
     """
+    if missing is not None and not path.exists():
+        return missing
     try:
         return kind.validate_json(read_json(path, limit))
     except ValidationError as error:
@@ -333,7 +318,7 @@ def read_as(path: Path, kind: TypeAdapter[T], limit: int) -> T:
 
 
 def look(name: str) -> str:
-    """Return what a name looks like: names that are easily taken for each other look alike."""
+    """Return one text for all names that are easily taken for each other."""
     for alike, letter in (("rn", "m"), ("vv", "w"), ("cl", "d")):
         name = name.replace(alike, letter)
     return name.translate(str.maketrans("01i5_.", "olls--"))
@@ -346,7 +331,7 @@ def one_line(text: str) -> str:
 
 
 def first_problem(error: ValidationError) -> str:
-    """Return where a file's content is not as it should be, and how; only the first place is named."""
+    """Return the first malformed place of a file, and what is wrong there."""
     first = error.errors(include_url=False)[0]
     return ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
 

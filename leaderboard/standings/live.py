@@ -92,15 +92,15 @@ def live_tables(tables: Sequence[Table], submissions: Path, day: date | None = N
     missing = {path for table in tables for path, _ in table.missing}
     found: list[LiveTable] = []
     for board in live_boards():
-        made = [each for each in commitments(beside, board) if each.played.month in begun]
+        made = [each for each in commitments(beside, board) if each.round.month in begun]
         made = [each for each in made if _path(each) not in removed | missing]
-        closed = [each for each in made if day > each.played.opens + OPEN_FOR]
-        running = [each.played.month for each in made if each not in closed]
+        closed = [each for each in made if day > each.round.opens + OPEN_FOR]
+        running = [each.round.month for each in made if each not in closed]
         by_name = groupby(sorted(closed, key=lambda each: (each.name, each.protocol)), key=lambda each: each.name)
         live = [_row(name, [*those][-ROUNDS:], rows) for name, those in by_name]
         live.sort(key=lambda row: (bool(row.reason), -row.success_rate, row.name))
         if made:
-            months = tuple(sorted({each.played.month for each in closed}))
+            months = tuple(sorted({each.round.month for each in closed}))
             waiting = tuple((month, running.count(month)) for month in sorted(set(running)))
             found.append(LiveTable(board, months, waiting, tuple(_ranked(live))))
     return found
@@ -112,7 +112,7 @@ def _path(made: Commitment) -> str:
 
 def _row(name: str, made: list[Commitment], rows: dict[str, Row]) -> LiveRow:
     """Return the row of the rounds that an agent was committed to."""
-    rounds = tuple((each.played.month, rows.get(_path(each))) for each in made)
+    rounds = tuple((each.round.month, rows.get(_path(each))) for each in made)
     played = [row for _, row in rounds if row is not None]
     size = max((len(row.entry.protocol.episodes) for row in played), default=1)
     groups = [
@@ -121,7 +121,7 @@ def _row(name: str, made: list[Commitment], rows: dict[str, Row]) -> LiveRow:
     ]
     rate = fmean(row.entry.result.success_rate if row is not None else 0.0 for _, row in rounds)
     interval = over_rounds(groups)
-    static = rows.get(f"{made[-1].played.board}/{name}")
+    static = rows.get(f"{made[-1].round.board}/{name}")
     if static is not None and played and _weights(static) != _weights(played[-1]):
         static = None
     reasons = [f"{row.entry.protocol.name}: {row.reason}" for row in played if row.reason]
