@@ -12,7 +12,7 @@ from pathlib import Path
 import natlang_envs
 from leaderboard.schema import one_line
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation.agents import BUILT_IN, ENTRY_POINTS, SPECIAL
+from natlang_envs.evaluation.agents import BUILT_IN, ENTRY_POINTS
 from natlang_envs.evaluation.published import FILES, is_published, published_files
 from natlang_envs.evaluation.runs import digest_of
 from natlang_envs.registration import ENVIRONMENTS
@@ -68,10 +68,10 @@ def copy_agent_files(spec: str, folder: Path, files: Path | None = None) -> Agen
     """Copy what an agent needs into an empty folder.
 
     Args:
-        spec: The agent, as `natlang evaluate --agent` takes it.
-        folder: Where the copies go.
-        files: A folder with everything that the agent needs. Without it a module is shown alone, and of a checkpoint
-            the file or folder behind the colon, and all that a published player names.
+        spec: The value of `--agent`.
+        folder: The folder for the copies.
+        files: A folder with everything that the agent needs. Without it the copies are a module alone, or the file or
+            folder behind the colon with all that a published player names.
 
     Raises:
         UsageError: There is no such agent here, or its files hold links or our own checkout.
@@ -79,7 +79,7 @@ def copy_agent_files(spec: str, folder: Path, files: Path | None = None) -> Agen
     if files is not None and not files.exists():
         raise UsageError(one_line(f"--files {files} does not exist: name the folder that holds the agent"))
     kind, _, argument = spec.partition(":")
-    built_in = kind in {**BUILT_IN, **SPECIAL}
+    built_in = kind in BUILT_IN
     packages, own = folder / "packages", folder / "agent"
     own.mkdir()
     for name in _PACKAGES:

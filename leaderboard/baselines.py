@@ -45,13 +45,11 @@ def baselines() -> list[tuple[str, str]]:
 
 
 def make_baselines(submissions: Path, only: Collection[str] = ()) -> list[Path]:
-    """Run the agents of `baselines`, and write the entries in place of those that are there.
-
-    Maintainers who call this have run the agents themselves, so `badges.json` beside the folder names these entries.
+    """Run the agents of `baselines`, write their entries over the earlier ones, and give them the badge `rerun`.
 
     Args:
         submissions: The folder of all entries.
-        only: The protocols that are played; all by default. One whose data are not here keeps the entries it has.
+        only: The protocols that are played; all by default. One whose data are missing here keeps its entries.
 
     Returns:
         The entries' folders.
@@ -87,7 +85,6 @@ def _can_be_played(protocol: str) -> bool:
 
 
 def pack_baseline(run: Path, name: str, agent: Agent, submissions: Path) -> Path:
-    """Pack the run of a built-in agent, and return the entry's folder."""
     return pack(
         run,
         name=name,
@@ -108,7 +105,6 @@ def note_rerun(submissions: Path, entries: list[Path]) -> None:
 
 
 def main() -> None:
-    """Write the entries beside this file."""
     for entry in make_baselines(Path(__file__).parent / "submissions", sys.argv[1:]):
         print(entry)
 

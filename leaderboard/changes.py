@@ -45,7 +45,7 @@ def check_changes(base: str, root: Path = Path(), submitter: str = "") -> Checke
     Args:
         base: The commit that the pull request starts from.
         root: The folder of the checkout.
-        submitter: The login of who proposes the entries; empty on a machine that does not know it.
+        submitter: The login of the submitter; empty on a machine that does not know it.
 
     Raises:
         UsageError: Git does not know the commit.
@@ -99,7 +99,6 @@ def check_changes(base: str, root: Path = Path(), submitter: str = "") -> Checke
 
 
 def _player_problem(status: str, file: Path, proposed: list[str]) -> str:
-    """Return what is wrong with a proposed file of the published players, or an empty string."""
     if status != "A":
         return ": a published player is never changed or removed: entries name its SHA-256"
     if file.parent.name == FILES:

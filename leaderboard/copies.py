@@ -18,12 +18,9 @@ class CopiedEntry(UsageError):  # noqa: N818 - a UsageError that says what happe
 
 
 def refuse_copies(submissions: Path, submission: Submission, result: Result, recording: Path) -> None:
-    """Refuse an entry whose episodes, what was said included, are those of another entry of its protocol.
+    """Raise `CopiedEntry` if an entry's episodes, reflections included, are those of another entry of its protocol.
 
     Reference lines are left out: an agent that plays as well as the oracle is not accused of being it.
-
-    Raises:
-        CopiedEntry: There is such an entry; the message names it.
     """
     if submission.is_reference:
         return
@@ -51,11 +48,7 @@ def is_optimal_and_silent(result: Result, recording: Path) -> bool:
 
 
 def refuse_look_alike(submissions: Path, protocol: str, name: str) -> None:
-    """Refuse a new entry whose name is easily taken for that of another one of its protocol.
-
-    Raises:
-        UsageError: There is such a name.
-    """
+    """Raise `UsageError` if a new entry's name is easily taken for that of another one of its protocol."""
     board = submissions / protocol
     for other in sorted(each.name for each in board.iterdir()) if board.is_dir() else ():
         if other != name and look(other) == look(name):
@@ -76,7 +69,6 @@ def _is_reference(entry: Path) -> bool:
 
 
 def episodes_digest(recording: Path) -> str:
-    """Return the SHA-256 of a recording's unpacked lines, or an empty string if it cannot be read."""
     digest = hashlib.sha256()
     try:
         for line in stream_lines(recording):

@@ -72,7 +72,6 @@ class Result(Strict):
         )
 
     def by_task(self, protocol: Protocol) -> dict[str, list[bool]]:
-        """Return whether each episode was a success, by task."""
         found: dict[str, list[bool]] = {}
         runs = len(self.outcomes) // max(1, len(protocol.episodes))
         for (episode, _), outcome in zip(protocol.plays(runs), self.outcomes, strict=True):
@@ -117,11 +116,7 @@ def _kind_score(kind: str, groups: list[list[bool]]) -> KindScore:
 
 
 def read_ledger(path: Path) -> dict[str, Result]:
-    """Return the results of earlier replays, by entry; none if there is no ledger.
-
-    Raises:
-        UsageError: The file is no ledger.
-    """
+    """Return the results of earlier replays, by entry; none if there is no ledger."""
     return read_as(path, TypeAdapter(dict[str, Result]), _MAX_LEDGER_BYTES, missing={})
 
 

@@ -66,11 +66,7 @@ class Commitment(Strict):
 
 
 def read_rounds(path: Path) -> dict[str, str]:
-    """Return the beacon of each month that has one; none if there is no such file.
-
-    Raises:
-        UsageError: The file is malformed.
-    """
+    """Return the beacon of each month that has one; none if there is no such file."""
     return _checked(read_as(path, TypeAdapter(dict[str, Line]), _MAX_BYTES, missing={}), path)
 
 
@@ -102,15 +98,7 @@ def next_month() -> str:
 
 
 def protocol_of(name: str, beside: Path) -> Protocol:
-    """Return a protocol by name, also that of a live round.
-
-    Args:
-        name: Its name.
-        beside: The folder of `rounds.json`.
-
-    Raises:
-        UsageError: There is no such protocol, or the round has no beacon yet.
-    """
+    """Return the protocol of a board or of a live round; `beside` is the folder of `rounds.json`."""
     played = find_round(name)
     if played is None:
         # An entry names a board; it is not to name a file.
@@ -141,9 +129,6 @@ def commit(
         beside: The folder of `commitments`.
         files: A folder with everything that the agent needs, as for an audit.
         decoding: How it decodes and which endpoint it asks, where its files do not say so.
-
-    Returns:
-        The file of the commitment.
 
     Raises:
         UsageError: The board has no rounds, the round has begun, the name is committed already or with another agent,
@@ -180,11 +165,7 @@ def commitment_file(beside: Path, protocol: str, name: str) -> Path:
 
 
 def read_commitment(path: Path) -> Commitment:
-    """Read a commitment.
-
-    Raises:
-        UsageError: The file is missing, is none, or lies where that of another round or agent belongs.
-    """
+    """Read a commitment, which lies under the names of its round and its agent."""
     if not path.exists():
         raise UsageError(f"{path} is missing: an agent is committed before the round, by natlang-leaderboard commit")
     found = read_as(path, TypeAdapter(Commitment), _MAX_BYTES)
@@ -195,11 +176,7 @@ def read_commitment(path: Path) -> Commitment:
 
 
 def check_commitment(made: Commitment, beside: Path, day: date | None = None) -> None:
-    """Check a new commitment.
-
-    Raises:
-        UsageError: The round has begun, the name is committed with another agent, or the agent under another name.
-    """
+    """Raise `UsageError` if the round has begun, or if name and agent do not belong together on its board."""
     day = day or today()
     if day >= made.round.opens:
         raise UsageError(f"the round {made.protocol} began on {made.round.opens}: commit to a later one")
@@ -225,14 +202,7 @@ def commitments(beside: Path, board: str) -> Iterator[Commitment]:
 def check_live(submission: Submission, beside: Path) -> None:
     """Check that an entry of a live round has an agent that was committed before the round, and a date within it.
 
-    Entries of other protocols have no commitment; reference lines need none.
-
-    Args:
-        submission: The entry's `submission.json`.
-        beside: The folder of `commitments` and `rounds.json`.
-
-    Raises:
-        UsageError: It has not.
+    Entries of other protocols have no commitment; reference lines need none. `beside` is the folder of `commitments`.
     """
     played = find_round(submission.protocol)
     if played is None or submission.is_reference:
@@ -265,11 +235,7 @@ def _first_commit(arguments: list[str], beside: Path) -> str:
 
 
 def check_committed_agent(submission: Submission, files: AgentFiles, beside: Path) -> None:
-    """Check that the files of an audited agent are those that were committed.
-
-    Raises:
-        UsageError: They are not.
-    """
+    """Raise `UsageError` unless the files of an audited agent are those that were committed."""
     if submission.commitment is None:
         return
     made = read_commitment(commitment_file(beside, submission.protocol, submission.name))

@@ -260,11 +260,7 @@ def make_submission(content: dict[str, Any]) -> Submission:
 
 
 def read_submission(path: Path) -> Submission:
-    """Read `submission.json`.
-
-    Raises:
-        UsageError: The file is missing, too large or not a submission.
-    """
+    """Read `submission.json`, or raise `UsageError` if it is missing, too large or malformed."""
     content = read_json(path, MAX_SUBMISSION_BYTES)
     try:
         return Submission.model_validate_json(content)
@@ -273,11 +269,7 @@ def read_submission(path: Path) -> Submission:
 
 
 def read_bounded(path: Path, limit: int) -> bytes:
-    """Return the content of a plain file.
-
-    Raises:
-        UsageError: The file is missing, is a link or a folder, or is larger than `limit` bytes.
-    """
+    """Return the content of a plain file; a link, a folder, and a file above `limit` bytes raise `UsageError`."""
     if path.is_symlink() or not path.is_file():
         raise UsageError(f"{path.name} is missing or is no plain file: make the entry with `natlang-leaderboard pack`")
     with path.open("rb") as file:
@@ -288,11 +280,7 @@ def read_bounded(path: Path, limit: int) -> bytes:
 
 
 def read_json(path: Path, limit: int) -> bytes:
-    """Return the content of a plain file; its reader refuses text that is no JSON.
-
-    Raises:
-        UsageError: As `read_bounded`; or an object has a key twice.
-    """
+    """As `read_bounded`; also refuses an object with a key twice. The caller refuses text that is no JSON."""
     content = read_bounded(path, limit)
     try:
         json.loads(content, object_pairs_hook=keys_once)
@@ -304,11 +292,7 @@ def read_json(path: Path, limit: int) -> bytes:
 
 
 def read_as(path: Path, kind: TypeAdapter[T], limit: int, missing: T | None = None) -> T:
-    """Return the checked content of a JSON file, or `missing`, if given, where there is no file.
-
-    Raises:
-        UsageError: As `read_json`; or it is not of this kind.
-    """
+    """Return the checked content of a JSON file, or `missing`, if given, where there is no file."""
     if missing is not None and not path.exists():
         return missing
     try:

@@ -242,7 +242,6 @@ def write_runs(log: EvalLog | str | Path, out: Path | None = None) -> list[Path]
 
 
 def _write(folder: Path, chosen: Protocol, runs: int, before: int, ended: dict[Any, EvalSample], log: EvalLog) -> None:
-    """Write one run, whose epochs are those after the first so many."""
     agent, facts = log.eval.task_args["agent"], (log.eval.metadata or {})[_OURS]
     prepare_folder(folder)
     source = provenance("loop", log.eval.model) if agent is None else provenance(_agent(agent)[1], agent)
@@ -267,7 +266,6 @@ def _trajectory(episode: Any) -> Trajectory:
 
 
 def _set(log: EvalLog) -> dict[str, str]:
-    """Return how the model was asked, as far as it was set."""
     given = log.plan.config.model_dump(exclude_none=True)
     return {name: value if isinstance(value, str) else json.dumps(value) for name, value in given.items()}
 

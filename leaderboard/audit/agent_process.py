@@ -21,7 +21,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict, cast
+from typing import Any, NamedTuple, TypedDict, TypeVar, Unpack
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from leaderboard.agent_files import AgentFiles, copy_agent_files
 from leaderboard.audit import player
@@ -40,13 +42,10 @@ _ANSWER_BYTES = 64 * 1024  # of the answer to an input: an action has at most 4,
 _LIMITS = Limits(seconds=24 * 3600, memory=16 << 30, processes=512, disk=512 << 20)
 _ADDRESSES = 1 << 44  # bytes that a process with a GPU may reserve: the memory of all GPUs has addresses, used or not
 _GPUS = "nvidia*"  # in /dev
-_HIDDEN = (
-    "natlang_envs",
-    "reference_agent",
-    "leaderboard",
-)  # of the installed packages: `AgentFiles.packages` has ours
+_HIDDEN = ("natlang_envs", "reference_agent", "leaderboard")  # installed: `AgentFiles.packages` has copies
 _NETWORK = ("/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/ssl", "/etc/pki")
 _KEPT = 4096  # bytes of standard error that are kept
+_T = TypeVar("_T")
 
 
 class InputJson(TypedDict):
@@ -70,6 +69,32 @@ class AgentFacts(NamedTuple):
     chances: bool
 
 
+class AgentOptions(TypedDict, total=False):
+    """What an agent may use, and how long it may take.
+
+    Attributes:
+        files: A folder with everything that the agent needs; without it, the agent sees only what its name names.
+        patience: Seconds for one answer.
+        network: Let it use the network, as one that asks an endpoint must.
+        variables: Names of environment variables that it may read, such as that of an endpoint's key.
+        isolated: Use bubblewrap where it works; without it no audit passes.
+        gpu: Let it use the machine's NVIDIA GPUs.
+    """
+
+    files: Path | None
+    patience: float
+    network: bool
+    variables: Sequence[str]
+    isolated: bool
+    gpu: bool
+
+
+class _Answer(BaseModel):
+    id: int
+    answer: Any = None
+    problem: str | None = None
+
+
 class AgentProcess:
     """The agent's process, as this one sees it.
 
@@ -91,10 +116,7 @@ class AgentProcess:
         self._unread = b""
         self._printed = b""
         line.setblocking(False)
-        found = self._ask("load")
-        if not isinstance(found, dict) or not all(isinstance(found.get(each), bool) for each in AgentFacts._fields):  # pyright: ignore[reportUnknownMemberType]
-            raise self._no_answer()
-        self.facts = AgentFacts(**{each: found[each] for each in AgentFacts._fields})
+        self.facts = AgentFacts(**self._ask("load", (), TypeAdapter(dict[str, bool])))
 
     def act(self, inputs: Sequence[InputJson]) -> list[str]:
         """Return an action for each input.
@@ -102,10 +124,10 @@ class AgentProcess:
         Raises:
             UsageError: The agent hangs, has ended, raised, or answers something else; one line says which.
         """
-        found = self._ask("act", inputs)
-        if not all(isinstance(each, str) for each in found):
-            raise self._no_answer()
-        return found
+        actions = self._ask("act", inputs, TypeAdapter(list[str]))
+        if len(actions) != len(inputs):
+            raise _no_answer()
+        return actions
 
     def chances(self, inputs: Sequence[InputJson]) -> list[list[float]]:
         """Return the probability of each listed command, for each input.
@@ -113,32 +135,26 @@ class AgentProcess:
         Raises:
             UsageError: As `act`; or these are no probabilities.
         """
-        found = self._ask("chances", inputs)
+        found = self._ask("chances", inputs, TypeAdapter(list[Any]))
+        if len(found) != len(inputs):
+            raise _no_answer()
         for given, each in zip(inputs, found, strict=True):
             if not _are_chances(each, len(given["admissible_commands"])):
                 raise UsageError("what the agent says of its chances are no probabilities of the listed commands")
         return found
 
-    def _ask(self, ask: str, of: Sequence[InputJson] = ()) -> Any:
+    def _ask(self, ask: str, of: Sequence[InputJson], kind: TypeAdapter[_T]) -> _T:
         self._asked += 1
         question = json.dumps({"id": self._asked, "ask": ask, "of": of}).encode() + b"\n"
-        raw = self._exchange(question, _ANSWER_BYTES * max(len(of), 16))
         try:
-            said: Any = json.loads(raw)
-            number = said["id"]
-            found: Any = said["answer"] if "problem" not in said else None
-        except (ValueError, TypeError, KeyError, RecursionError):
-            raise self._no_answer() from None
-        if number != self._asked:
-            raise UsageError("the agent answers what it was not asked: only the board's program writes to its line")
-        if "problem" in said:
-            raise UsageError(one_line(f"the agent stopped: {said['problem']}"))
-        if ask != "load" and (not isinstance(found, list) or len(found) != len(of)):  # pyright: ignore[reportUnknownArgumentType]
-            raise self._no_answer()
-        return found  # pyright: ignore[reportUnknownVariableType]
-
-    def _no_answer(self) -> UsageError:
-        return UsageError("the agent wrote something that is no answer: only the board's program writes to its line")
+            said = _Answer.model_validate_json(self._exchange(question, _ANSWER_BYTES * max(len(of), 16)), strict=True)
+            if said.id != self._asked:
+                raise UsageError("the agent answers what it was not asked: only the board's program writes to its line")
+            if said.problem is not None:
+                raise UsageError(one_line(f"the agent stopped: {said.problem}"))
+            return kind.validate_python(said.answer, strict=True)
+        except ValidationError:
+            raise _no_answer() from None
 
     def _exchange(self, question: bytes, most: int) -> bytes:
         if self._unread:
@@ -186,38 +202,31 @@ class AgentProcess:
         return UsageError(one_line(f"the agent's process ended in the middle of the audit{': ' * bool(last)}{last}"))
 
 
+def _no_answer() -> UsageError:
+    return UsageError("the agent wrote something that is no answer: only the board's program writes to its line")
+
+
 def _are_chances(value: Any, commands: int) -> bool:
-    if not isinstance(value, list) or len(value) != commands:  # pyright: ignore[reportUnknownArgumentType]
+    try:
+        chances = TypeAdapter(list[float]).validate_python(value, strict=True)
+    except ValidationError:
         return False
-    chances = cast("list[Any]", value)
-    return all(isinstance(each, float) and 0 <= each <= 1.001 for each in chances) and abs(sum(chances) - 1) < 0.01
+    return len(chances) == commands and all(0 <= each <= 1.001 for each in chances) and abs(sum(chances) - 1) < 0.01
 
 
 @contextmanager
-def start_agent(
-    spec: str,
-    *,
-    files: Path | None = None,
-    patience: float = PATIENCE,
-    network: bool = False,
-    variables: Sequence[str] = (),
-    isolated: bool = True,
-    gpu: bool = False,
-) -> Generator[AgentProcess]:
+def start_agent(spec: str, **options: Unpack[AgentOptions]) -> Generator[AgentProcess]:
     """Start an agent in a process of its own, and end it and all that it started.
 
     Args:
         spec: The agent, as `natlang evaluate --agent` takes it.
-        files: A folder with everything that the agent needs; see `copy_agent_files`.
-        patience: Seconds that it may take for one answer.
-        network: Let it use the network, as one that asks an endpoint must.
-        variables: Names of environment variables that it is shown, such as that of an endpoint's key.
-        isolated: Use bubblewrap where it works.
-        gpu: Show it the machine's NVIDIA GPUs.
+        options: See `AgentOptions`.
 
     Raises:
         UsageError: There is no such agent, it cannot be started, an environment variable is not set, or no GPU is here.
     """
+    network, isolated, gpu = options.get("network", False), options.get("isolated", True), options.get("gpu", False)
+    variables = options.get("variables", ())
     for name, flag in (("network", network), ("isolated", isolated), ("gpu", gpu)):
         check_flag(name, flag)
     if not hasattr(socket, "AF_UNIX"):
@@ -230,7 +239,7 @@ def start_agent(
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="audit-")))
         folder.chmod(0o755)
-        copied = copy_agent_files(spec, folder, files)
+        copied = copy_agent_files(spec, folder, options.get("files"))
         (sockets := folder / "line").mkdir()
         listening = stack.enter_context(socket.socket(socket.AF_UNIX))
         listening.bind(str(sockets / "socket"))
@@ -251,18 +260,14 @@ def start_agent(
             line = stack.enter_context(listening.accept()[0])
         except TimeoutError:
             process.kill()
-            said = (process.stderr.read(_KEPT) or b"").decode(errors="replace").strip().rpartition("\n")[2]
-            raise UsageError(one_line(f"the agent's process did not start: {said}")) from None
+            last = (process.stderr.read(_KEPT) or b"").decode(errors="replace").strip().rpartition("\n")[2]
+            raise UsageError(one_line(f"the agent's process did not start: {last}")) from None
         listening.close()
-        yield AgentProcess(line, errors, copied, open_, patience)
+        yield AgentProcess(line, errors, copied, open_, options.get("patience", PATIENCE))
 
 
 def gpu_devices() -> list[str]:
-    """Return the device files of this machine's NVIDIA GPUs.
-
-    Raises:
-        UsageError: There are none.
-    """
+    """Return the device files of this machine's NVIDIA GPUs, or raise `UsageError` if there are none."""
     found = sorted(str(each) for each in Path("/dev").glob(_GPUS) if each.is_char_device())
     if not found:
         raise UsageError("this machine has no NVIDIA GPU to show to the agent: leave out --gpu")

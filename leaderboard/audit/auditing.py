@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from math import comb, log, sqrt
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
-from leaderboard.audit.agent_process import PATIENCE, AgentProcess, start_agent
+from leaderboard.audit.agent_process import AgentOptions, AgentProcess, start_agent
 from leaderboard.audit.sessions import CORES, AuditSession, StepChances, in_parallel
 from leaderboard.rounds import check_committed_agent
 from leaderboard.schema import Submission
@@ -127,14 +127,9 @@ def audit(
     agent: str,
     beacon: str,
     *,
-    files: Path | None = None,
-    patience: float = PATIENCE,
-    network: bool = False,
-    variables: Sequence[str] = (),
-    isolated: bool = True,
-    gpu: bool = False,
     jobs: int | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
+    **options: Unpack[AgentOptions],
 ) -> Audit:
     """Run an entry's agent again, in a process of its own that sees what a player sees.
 
@@ -143,14 +138,9 @@ def audit(
         agent: Its agent, as `natlang evaluate --agent` takes it.
         beacon: A public text that was fixed only after the entry was committed, such as the digest of a later commit;
             with the recording's digest it selects the episodes and seeds the random numbers.
-        files: A folder with everything that the agent needs; without it, the agent sees only what `agent` names.
-        patience: Seconds that it may take for one answer.
-        network: Let it use the network, as one that asks an endpoint must.
-        variables: Names of environment variables that it may read.
-        isolated: Use bubblewrap where it works; without it no audit passes.
-        gpu: Let it use the machine's NVIDIA GPUs.
         jobs: Processes that share the episodes of one of our players, two by default; others get all in order.
         progress: Called with the number of episodes that have ended and that of all.
+        options: What the agent may use: see `leaderboard.audit.agent_process.AgentOptions`.
 
     Raises:
         UsageError: The beacon is empty or an option; it is no entry; the agent asks for the environment itself, is not
@@ -169,14 +159,6 @@ def audit(
     every = list(stream_trajectories(folder / TRAJECTORIES_FILE))
     recorded = [each for number, each in enumerate(every) if number in picked]
     fresh = unlisted(protocol, rng)
-    options: dict[str, Any] = {
-        "files": files,
-        "patience": patience,
-        "network": network,
-        "variables": variables,
-        "isolated": isolated,
-        "gpu": gpu,
-    }
     done, whole, one = 0, 2 * len(recorded) + len(fresh), Lock()
 
     def ended(count: int) -> None:
@@ -188,7 +170,7 @@ def audit(
     with ExitStack() as held:
         process = held.enter_context(start_agent(agent, **options))
         check_agent(submission, process, beside_of(folder))
-        if files is None and not network:
+        if options.get("files") is None and not options.get("network"):
             _check_learned(submission, process)
         # Weights remember no episode, so that two processes may share the work; other agents get all in order.
         alone = not (process.files.own_loader and process.files.checkpoint)
@@ -219,7 +201,7 @@ def audit(
         again=sum(again),
         p=paired_p(_by_episode([each.success for each in recorded]), _by_episode(again)),
         sampling=sampling,
-        exact=sampling and not network and find_round(protocol.name) is not None,
+        exact=sampling and not options.get("network") and find_round(protocol.name) is not None,
         others=sum(one.same < len(each.actions) for one, each in zip(guided, recorded, strict=True)),
         episodes=len(recorded),
         open=process.open,
@@ -227,16 +209,7 @@ def audit(
 
 
 def check_agent(submission: Submission, agent: AgentProcess, beside: Path) -> None:
-    """Check that an agent can be audited, and has the weights that the entry names and what was committed.
-
-    Args:
-        submission: The entry's `submission.json`.
-        agent: The agent.
-        beside: The folder of `commitments`.
-
-    Raises:
-        UsageError: It has not.
-    """
+    """Raise `UsageError` unless an agent can be audited, and has the entry's weights and committed files."""
     check_committed_agent(submission, agent.files, beside)
     if agent.facts.privileged:
         raise UsageError("an agent that sees the environment itself is a reference line: there is nothing to audit")

@@ -70,10 +70,7 @@ Start = tuple[str, int, list[int]]  # the task, the seed of its reset, and that 
 class AuditSession:
     """One agent process with its environments: 64 for an agent that decides for many episodes at a time, else one.
 
-    Args:
-        protocol: What is played.
-        agent: The process.
-        ended: Called with the number of episodes that have ended.
+    `ended` is called with the number of episodes that have ended.
     """
 
     def __init__(self, protocol: Protocol, agent: AgentProcess, ended: Callable[[int], None]) -> None:

@@ -24,17 +24,11 @@ def repacked(recording: Path) -> bytes:
 
 
 def as_json(tables: Sequence[Table], as_of: str) -> bytes:
-    """Return all rows of tables as JSON.
-
-    Args:
-        tables: The tables.
-        as_of: The commit that they were made from.
-    """
+    """Return all rows of tables as JSON; `as_of` is the commit that they are of."""
     return (json.dumps(_all(tables, as_of), indent=1) + "\n").encode()
 
 
 def as_csv(tables: Sequence[Table], as_of: str) -> bytes:
-    """Return all rows of tables as CSV; arguments as those of `as_json`."""
     rows = _all(tables, as_of)
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]) if rows else [], lineterminator="\n")

@@ -29,12 +29,7 @@ def shown_episodes(result: Result, protocol: Protocol, kinds: dict[str, dict[str
     """Return the numbers, from 0, of the episodes that an entry's page shows.
 
     These are the first success and the first failure of each kind of task, and the first of all until there are 12 of
-    either; which they are depends on the outcomes alone, so that nobody chooses them.
-
-    Args:
-        result: What replay derived.
-        protocol: The entry's protocol.
-        kinds: What `leaderboard.result.kinds_of` says of it.
+    either. They depend on the outcomes alone, so nobody chooses them. `kinds` is `kinds_of(protocol)`.
     """
     runs = len(result.outcomes) // len(protocol.episodes)
     of = [set(kinds[episode.task_id].items()) for episode, _ in protocol.plays(runs)]
@@ -59,15 +54,10 @@ def viewed(protocol: Protocol) -> gymnasium.Env[str, str] | None:
 
 
 def script_of(recording: Path, numbers: list[int], env: gymnasium.Env[str, str] | None) -> bytes:
-    """Return the script with some episodes that the viewer loads.
+    """Return the script with episodes that the viewer loads; without an environment it has no observations.
 
-    It is a script and no JSON so that a page that is opened from a file can load it; it calls one function of the
-    viewer with JSON, packed by gzip and in base64.
-
-    Args:
-        recording: The entry's recording.
-        numbers: The episodes, from 0, in rising order.
-        env: What shows their observations; None if it cannot be made here.
+    It is a script, since a page that is opened from a file can load nothing else. It calls one function of the viewer
+    with JSON, packed by gzip and in base64.
     """
     found = [_shown(env, each) for each in _episodes(recording, numbers)]
     packed = gzip.compress(json.dumps(found, separators=(",", ":")).encode(), mtime=0)
@@ -78,7 +68,7 @@ def episode_text(folder: Path, number: int) -> str:
     """Return an episode of an entry as text, step by step.
 
     Args:
-        folder: The entry: a folder with its two files.
+        folder: The entry.
         number: The episode, from 1, in the order of the recording.
 
     Raises:

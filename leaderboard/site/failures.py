@@ -13,8 +13,6 @@ from natlang_envs.why import CAUSES
 
 
 class Failure(NamedTuple):
-    """One line: what went wrong, how often, and the share among all that failed."""
-
     name: str
     words: str
     times: int

@@ -167,7 +167,6 @@ def write_board(table: Table, folder: Path, about: About, *, live: bool = False)
 
 
 def _write_file(path: Path, content: bytes) -> None:
-    """Write a file into the folder that becomes the site when all are there."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
 
@@ -181,7 +180,6 @@ def _check_out(out: Path) -> None:
 
 
 def _write_entries(rows: Sequence[Row], folder: Path, about: About) -> None:
-    """Write all pages of entries, where there are many with a process a core: each replays what it shows."""
     batches = _batches(rows)
     cores = min(os.cpu_count() or 1, len(rows) // _WORTH_A_PROCESS, len(batches))
     if cores < 2:

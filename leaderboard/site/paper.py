@@ -24,14 +24,12 @@ def as_of(submissions: Path) -> str:
 
 
 def markdown(table: Table, commit: str) -> str:
-    """Return the table of a board in Markdown."""
     head, *rows = (f"| {' | '.join(cells)} |" for cells in _lines(table))
     lines = [head, "|---|" + "---:|" * (len(columns_of("paper")) - 1), *rows]
     return "\n".join(lines) + f"\n\n{_source(table, commit)}\n"
 
 
 def latex(table: Table, commit: str) -> str:
-    """Return the table of a board in LaTeX, without any package."""
     rows = [" & ".join(each.translate(_SPECIAL) for each in cells) for cells in _lines(table)]
     return "\n".join(
         [
@@ -71,7 +69,6 @@ def bibtex(protocol: Protocol | None, commit: str, repository: str = "") -> str:
 
 
 def _lines(table: Table) -> list[list[str]]:
-    """Return the cells of a board's table in a paper, its head first."""
     columns = columns_of("paper")
     return [[column.title for column in columns], *([column.ascii(row) for column in columns] for row in table.rows)]
 

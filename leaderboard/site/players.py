@@ -14,13 +14,11 @@ from natlang_envs.files import write_whole
 
 
 def player_of(row: Row) -> Path | None:
-    """Return the published player that an entry played with, or None where it is not here."""
     made = row.entry.submission.run.provenance
     return _players(row.folder.parents[3]).get(made.checkpoint) if made is not None and made.checkpoint else None
 
 
 def write_players(rows: Sequence[Row], folder: Path) -> None:
-    """Write the players of entries, with the files that are on this machine, for readers of the site."""
     for player in sorted({found for row in rows if (found := player_of(row)) is not None}):
         write_whole(folder / player.name, player.read_bytes())
         for each in files_of(player):

@@ -72,7 +72,6 @@ def _up(share: float) -> float:
 
 
 def _shares() -> list[str]:
-    """Return the horizontal lines of a success rate, with their labels."""
     parts: list[str] = []
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         parts.append(f'<line x1="{_LEFT}" x2="{_WIDTH}" y1="{_up(share):.1f}" y2="{_up(share):.1f}"/>')
@@ -89,7 +88,6 @@ def _unit(text: str) -> str:
 
 
 def _picture(label: str, parts: list[str], names: Sequence[Markup] = (), *, ordered: bool = False) -> Markup:
-    """Return a picture, beside it the names of what it shows."""
     view = f'viewBox="0 0 {_WIDTH} {_HEIGHT}"'
     picture = f'<svg class="plot" role="img" aria-label="{label}" {view}>{"".join(parts)}</svg>'
     tag = "ol" if ordered else "ul"

@@ -19,9 +19,7 @@ from natlang_envs.evaluation.runs import provenance
 def with_references(tables: list[Table], folder: Path) -> list[Table]:
     """Add the built-in players to every table that has no reference line and is of no live round.
 
-    Args:
-        tables: The tables.
-        folder: An empty folder for the entries; it must be there as long as their rows are used.
+    Their entries go into `folder`, which must exist as long as the rows are used.
     """
     return [
         table

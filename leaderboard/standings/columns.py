@@ -60,11 +60,9 @@ class Column:
 
     @property
     def title(self) -> str:
-        """The head with the unit."""
         return f"{self.head}, {self.unit}" if self.unit else self.head
 
     def text(self, row: Row) -> str:
-        """Return the cell of a row as text."""
         return self.format(self.value(row))
 
     def ascii(self, row: Row) -> str:
@@ -73,7 +71,6 @@ class Column:
 
 
 def columns_of(output: Output) -> list[Column]:
-    """Return the columns that an output shows, in their order."""
     return [column for column in COLUMNS if output in column.on]
 
 

@@ -78,13 +78,7 @@ class LiveTable:
 
 
 def live_tables(tables: Sequence[Table], submissions: Path, day: date | None = None) -> list[LiveTable]:
-    """Return the tables of the live boards to whose rounds somebody committed.
-
-    Args:
-        tables: All tables, as `standings` returns them.
-        submissions: The folder of all entries.
-        day: The day on which it is asked which rounds are closed; today by default.
-    """
+    """Return the tables of the live boards with commitments; `day` decides which rounds are closed."""
     beside, day = submissions.parent, day or today()
     begun = read_rounds(beside / ROUNDS_FILE)
     removed = removed_entries(submissions)
@@ -111,7 +105,6 @@ def _path(made: Commitment) -> str:
 
 
 def _row(name: str, made: list[Commitment], rows: dict[str, Row]) -> LiveRow:
-    """Return the row of the rounds that an agent was committed to."""
     rounds = tuple((each.round.month, rows.get(_path(each))) for each in made)
     played = [row for _, row in rounds if row is not None]
     size = max((len(row.entry.protocol.episodes) for row in played), default=1)

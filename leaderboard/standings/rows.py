@@ -7,7 +7,7 @@ from pathlib import Path
 
 from leaderboard.standings.badges import Adjudication
 from leaderboard.verify import Verified
-from natlang_envs.evaluation.agents import BUILT_IN, SPECIAL
+from natlang_envs.evaluation.agents import BUILT_IN
 from natlang_envs.evaluation.live import Round, find_round
 from natlang_envs.evaluation.protocols import Protocol
 
@@ -84,7 +84,7 @@ class Row:
     def command(self) -> str:
         """What plays it again if the agent is built in, else the command as the runner noted it; or an empty text."""
         stated, noted = self.entry.submission, self.entry.submission.run.provenance
-        if stated.run.agent in {**BUILT_IN, **SPECIAL} and (noted is None or noted.origin == "built-in"):
+        if stated.run.agent in BUILT_IN and (noted is None or noted.origin == "built-in"):
             return f"natlang evaluate --agent {stated.run.agent} --protocol {stated.protocol} --out runs/{stated.name}"
         return noted.command if noted is not None else ""
 

@@ -22,13 +22,11 @@ _QUERY = re.compile(r"\?.*", re.DOTALL)
 
 
 def setting(name: str) -> str | None:
-    """Return an environment variable without white space around it, which files with CRLF leave at its end."""
     given = os.environ.get(name)
     return None if given is None else given.strip()
 
 
 def without_secrets(text: str) -> str:
-    """Return a text without the keys and passwords of the environment."""
     for name in _KEYS:
         key = setting(name)
         if key and len(key) > 3:

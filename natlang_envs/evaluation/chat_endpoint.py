@@ -134,8 +134,8 @@ class ChatEndpoint:
     def _in_time(self, post: Callable[[], bytes]) -> bytes:
         """Return the body of the response to one request.
 
-        The request is made in a thread of its own: a socket's timeout is for each piece of an answer, and an endpoint
-        may send one byte a second without end.
+        A thread of its own makes the request: a socket's timeout is for each piece of an answer, and an endpoint may
+        send one byte a second without end.
         """
         answer: Future[bytes] = Future()
 

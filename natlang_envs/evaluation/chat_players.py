@@ -63,7 +63,6 @@ class ChatPlayer:
         self.model_settings = {"form": form, "model": model, **self._settings.told()}
 
     def act(self, views: Sequence[AgentInput]) -> list[Decision]:
-        """Return a decision for each view; several requests are made at once."""
         if len(views) == 1:
             return [self._decide(views[0])]
         asked = [self._pool.submit(self._decide, view) for view in views]
@@ -109,7 +108,6 @@ class ChatPlayer:
         return step if history == "full" else min(history, step) if isinstance(history, int) else 0
 
     def _messages(self, view: AgentInput, shown: int, new: str) -> list[dict[str, str]]:
-        """Return the conversation that asks for the next command."""
         step, form = len(view.path), "tools" if self._form == "tools" else "react"
         history = "commands" if self._settings.history == "commands" else shown
         messages = chat_messages(view.prompt(history), view.admissible_commands, _text(form))
@@ -177,7 +175,6 @@ def _tool(view: AgentInput) -> dict[str, Any]:
 
 
 def _load(form: Form, argument: str) -> ChatPlayer:
-    """Return the agent of `FORM:MODEL`; for the settings behind a question mark see `read_settings`."""
     model, settings = read_settings(argument, form)
     return ChatPlayer(model, form, settings)
 

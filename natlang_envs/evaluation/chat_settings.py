@@ -70,7 +70,6 @@ class ChatSettings:
             raise UsageError("max_tokens and max_completion_tokens are two names of one limit: give one")
 
     def body(self) -> dict[str, Any]:
-        """Return the members of a request."""
         return {**{name: each for name in _SENT if (each := getattr(self, name)) is not None}, **self.extra}
 
     def told(self) -> dict[str, str]:

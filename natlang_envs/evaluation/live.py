@@ -58,11 +58,7 @@ def find_round(name: str) -> Round | None:
 
 
 def checked_round(board: str, month: str) -> Round:
-    """Return a round.
-
-    Raises:
-        UsageError: There is no such board, it has no live rounds, or this is no month.
-    """
+    """Return a round, or raise `UsageError` if its board has no live rounds or this is no month."""
     if why := why_development(board):
         raise UsageError(f"{board} is a development board ({why}): choose one of {', '.join(live_boards())}")
     return Round(board, checked_month(month))

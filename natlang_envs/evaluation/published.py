@@ -35,10 +35,10 @@ def publish(player: Path, policy: str, contents: Mapping[str, bytes]) -> Path:
     Args:
         player: The file NAME.json.
         policy: What of it plays, for the loader.
-        contents: What its files hold, by their names.
+        contents: The content of its files, by their names.
 
     Raises:
-        UsageError: The file is there and says something else.
+        UsageError: The file is there and is another player.
     """
     packed = {name: gzip.compress(content, mtime=0) for name, content in contents.items()}
     named = {name: hashlib.sha256(content).hexdigest() for name, content in packed.items()}
@@ -54,16 +54,11 @@ def publish(player: Path, policy: str, contents: Mapping[str, bytes]) -> Path:
 
 
 def is_published(path: Path) -> bool:
-    """Return whether what stands behind the colon of `--agent name:path` is a published player."""
     return path.suffix == ".json" and path.is_file()
 
 
 def published_files(player: Path) -> tuple[str, dict[str, Path]]:
-    """Return what of a published player plays, and where each of its files is; all have the SHA-256 that it names.
-
-    Raises:
-        UsageError: It is no published player, or a file is missing or another one.
-    """
+    """Return what of a published player plays, and its files, whose SHA-256 was checked."""
     policy, named = named_files(player)
     found = {name: _file(player, digest) for name, digest in named.items()}
     for name, file in found.items():
@@ -73,11 +68,7 @@ def published_files(player: Path) -> tuple[str, dict[str, Path]]:
 
 
 def named_files(player: Path) -> tuple[str, dict[str, str]]:
-    """Return what of a published player plays, and the SHA-256 of each of its files, which need not be here.
-
-    Raises:
-        UsageError: It is no published player.
-    """
+    """Return what of a published player plays, and the SHA-256 of each of its files, which need not be here."""
     try:
         read: Any = json.loads(_read(player, _MOST_TEXT), object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
@@ -96,11 +87,7 @@ def named_files(player: Path) -> tuple[str, dict[str, str]]:
 
 
 def unpacked(file: Path) -> bytes:
-    """Return what a file of a published player holds.
-
-    Raises:
-        UsageError: It is not compressed as it should be, or is too large.
-    """
+    """Return the content of a file of a published player, or raise `UsageError` if it is damaged or too large."""
     reader = zlib.decompressobj(31)
     try:
         content = reader.decompress(_read(file, _MOST_PACKED), _MOST_UNPACKED)
@@ -112,7 +99,6 @@ def unpacked(file: Path) -> bytes:
 
 
 def fetched_file(digest: str) -> Path:
-    """Return where the cache holds a fetched file of a published player."""
     return cache_folder() / "players" / f"{digest}.gz"
 
 

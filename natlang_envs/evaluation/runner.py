@@ -169,11 +169,7 @@ def _after(now: Progress, played: Played, budget: Budget) -> Progress:
 
 
 def _check_ready(protocol: Protocol) -> None:
-    """Begin a task of each group, such as a repository, so that what is missing is told before anything is paid for.
-
-    Raises:
-        UsageError: Something that the protocol needs is not here.
-    """
+    """Begin a task of each group, such as a repository: missing data raise `UsageError` before anything is paid for."""
     with closing(protocol.make_env()) as env:
         groups = {episode.task_id.partition("/")[0]: episode for episode in reversed(protocol.episodes)}
         for episode in list(groups.values())[:_MOST_GROUPS]:
@@ -194,5 +190,4 @@ def plan_lengths(protocol: Protocol) -> dict[str, int]:
 
 
 def score_run(protocol: Protocol, trajectories: list[Trajectory]) -> Score:
-    """Return what the episodes of a protocol earned."""
     return score(trajectories, plan_lengths(protocol))

@@ -122,7 +122,6 @@ def digest_of(path: Path) -> str:
 
 
 def prepare_folder(out: Path, *, resume: bool = False) -> None:
-    """Make the folder that a run is to be written to, before anything is played."""
     make_folder(out)
     if resume:
         return
@@ -237,7 +236,6 @@ class Journal:
         self.seconds += float(content["seconds"])
 
     def todo(self) -> list[Place]:
-        """Return what is still to be played, in order."""
         return [place for place in self._places if place[0] not in self.played]
 
     def append(self, episode: Played) -> None:
@@ -259,11 +257,9 @@ class Journal:
         forget(self._out, episode.position)
 
     def trajectories(self) -> list[Trajectory]:
-        """Return the episodes in the order of the protocol."""
         return [self.played[position].trajectory for position in sorted(self.played)]
 
     def finish(self, source: Provenance, sampling: bool, privileged: bool) -> Run:
-        """Write the recording and `run.json`, remove the journal, and return the run."""
         run = Run(
             protocol=self._protocol.name,
             protocol_digest=self._protocol.digest,
@@ -289,7 +285,6 @@ class Journal:
 
     @property
     def bill(self) -> Bill:
-        """What the episodes that have ended took."""
         return reduce(Bill.plus, (each.bill for each in self.played.values()), Bill())
 
 
@@ -308,7 +303,6 @@ def read_run(folder: str | Path) -> tuple[Run, list[Trajectory]]:
 
 
 def read_run_facts(folder: Path) -> Run:
-    """Read `run.json`."""
     path = folder / RUN_FILE
     try:
         content: Any = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=keys_once)
@@ -341,12 +335,10 @@ def _run_of(content: Any, path: Path) -> Run:
 
 
 def hardware() -> str:
-    """Return the machine in words: processor architecture, number of cores, system."""
     return f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}"
 
 
 def installed_versions() -> dict[str, str]:
-    """Return the versions of Python and of the packages that matter."""
     found = {"python": platform.python_version()}
     for package in _PACKAGES:
         try:

@@ -51,14 +51,7 @@ class Workers:
     agent: str | None = None
 
     def pool(self, agent: Agent, protocol: Protocol, slots: int, requests: Callable[[int], Requests]) -> WorkerPool:
-        """Start the workers, which each play `slots` batches at a time.
-
-        Args:
-            agent: The agent that is evaluated.
-            protocol: What is played.
-            slots: Batches at a time, for each worker.
-            requests: Returns the requests of the episode at a position of the run.
-        """
+        """Start the workers, which each play `slots` batches at a time; `requests` is called with positions."""
         require_choice("backend", self.backend, ("processes", "ray"))
         check_count("workers", self.count)
         if self.address is not None and self.backend != "ray":
