@@ -15,7 +15,7 @@ from leaderboard.audit.agent_process import AgentProcess, InputJson
 from natlang_envs.evaluation.playing import bounded
 from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.prompt import PathStep
-from natlang_envs.trajectory import AsRecorded, Trajectory
+from natlang_envs.trajectory import Trajectory
 
 DRIFT = 0.05  # nats by which the recorded action may be less likely than the one chosen now, on another machine
 CORES = min(2, os.cpu_count() or 1)  # that an audit may use
@@ -57,7 +57,7 @@ class AuditedEpisode:
             reflection=None,
         )
 
-    def step(self, action: AsRecorded) -> None:
+    def step(self, action: str) -> None:
         observation, _, terminated, truncated, info = self._env.step(action)
         self.ended, self.success = terminated or truncated, info["success"]
         self.given["path"] = (*self.given["path"], PathStep(action, info["feedback"]))
@@ -111,7 +111,7 @@ class AuditSession:
                     episode.given["reflection"] = each.reflections[at]
                 self._compare([(episode.given, each.actions[at], guided) for episode, each, guided in now])
                 for episode, each, _ in now:
-                    episode.step(AsRecorded(each.actions[at]))
+                    episode.step(each.actions[at])
             self._ended(len(episodes))
         return every
 
