@@ -21,6 +21,7 @@ from leaderboard.result import Result
 from leaderboard.rounds import check_live, protocol_of
 from leaderboard.schema import SUBMISSION_FILE, SUBMISSIONS, Submission, one_line, read_bounded, read_submission
 from natlang_envs import __version__
+from natlang_envs.env import strip_unless_listed
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.causes import no_causes
 from natlang_envs.evaluation.protocols import Protocol
@@ -289,7 +290,9 @@ def _replay(env: gymnasium.Env[str, str], recorded: Trajectory) -> tuple[Traject
     recorder = Recorder(recorded.task_id, recorded.seed, recorded.run, observation)
     unlisted, infos = 0, list[dict[str, Any]]()
     for action, reflection, step in zip(recorded.actions, recorded.reflections, steps, strict=False):
-        unlisted += action not in info["admissible_commands"]  # of the step before
+        listed = info["admissible_commands"]  # of the step before
+        unlisted += action not in listed
+        action = strip_unless_listed(action, listed)
         observation, reward, terminated, truncated, info = step
         recorder.add(action, reflection, observation, reward, terminated, truncated, info["success"])
         infos.append(info)

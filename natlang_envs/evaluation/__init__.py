@@ -1,12 +1,12 @@
 """Evaluation: agents play protocols, and every run can be replayed.
 
 protocols        which episodes make a score, as data with a digest
-live             draws the rounds of a month from a public text; which boards have them
+live             the rounds of a month, whose tasks are sampled from a public text
 agents           what an agent is, the built-in ones, and how `--agent` is understood
 runner           plays a protocol with an agent and keeps the run
-playing          plays episodes: several in step, or by players in threads
-workers          players in other processes, or on a Ray cluster
-recording        an environment that a loop of one's own plays, and that writes the same run
+playing          plays episodes in batches, and in threads
+workers          plays in other processes, or on a Ray cluster
+recording        an environment for a loop of one's own, which writes the same run
 published        trained players as small files that name each other by SHA-256
 runs             a run on disk: run.json, the recording, the journal of an unfinished run
 chat_players     chat models that play: react, tools and chat
