@@ -22,24 +22,17 @@ class Result(Strict):
     """All that replay derives from a recording.
 
     Attributes:
-        trajectories_sha256: The recording's digest.
-        protocol_digest: The protocol's digest.
         env_id: The environment, its version included.
         package: The version of natlang_envs that replayed it.
         date: The day of the replay, `YYYY-MM-DD`.
-        episodes_sha256: A digest of all episodes, what was said included; entries that share it are copies.
+        episodes_sha256: A digest of all episodes, reflections included; entries that share it are copies.
         actions_sha256: A digest of the actions alone.
-        success_rate: The part of the episodes that ended in success.
-        low: The lower end of its 95% interval.
-        high: The upper end.
-        mean_return: Mean sum of rewards.
-        mean_steps: Mean length.
         mean_regret: Mean number of steps beyond the environment's plan, over successful episodes.
-        invalid_rate: The part of the actions that were not among the listed commands.
+        invalid_rate: The share of the actions that were not among the listed commands.
         outcomes: One character an episode, in the order of the protocol: 1 for success, 0 for none.
-        failed_commands: How many commands did nothing, or ended a game as lost, for each cause; None where the
-            environment does not say why, or an earlier version replayed it.
-        failed_episodes: The same of the episodes, for each reason.
+        failed_commands: The number of commands that did nothing, or lost a game, by cause; None where the environment
+            gives no reasons, or an earlier version replayed it.
+        failed_episodes: The number of failed episodes by reason; None as above.
     """
 
     trajectories_sha256: Digest

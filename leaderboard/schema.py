@@ -125,17 +125,7 @@ Curve = Annotated[
 
 
 class Track(Strict):
-    """The kind of agent, as its submitter states it, for filters and plots.
-
-    Attributes:
-        weights: Whether others can get the model's weights.
-        method: How it came to play these environments.
-        reflection: Whether it speaks before it acts.
-        teacher: Its teacher in training.
-        training_episodes: Episodes it was trained on.
-        training_minutes: Minutes its training took.
-        curve: Its learning curve: success rates in training over the episodes played.
-    """
+    """The kind of agent, as its submitter states it; `curve` is its success over training episodes."""
 
     weights: Literal["open", "closed", "none"] | None = None
     method: Literal["untuned", "imitation", "rl", "search", "hand-written"] | None = None
@@ -167,27 +157,17 @@ class RunFacts(Strict):
 
 
 class Submission(Strict):
-    """An entry of the leaderboard without its episodes.
+    """The facts of an entry.
 
     Attributes:
-        schema_version: Of this file.
-        protocol: The protocol's name, `environment/version`.
-        protocol_digest: Its digest when the run was made.
+        protocol_digest: The digest of the protocol when the run was made.
         name: The agent's name on the leaderboard, and the name of the entry's folder.
-        description: One line for people.
-        authors: Names.
-        contact: How to reach them.
-        link: A page about the agent.
-        deterministic: Whether the agent does the same each time (it then plays each episode once).
+        deterministic: Whether the agent does the same each time; it then plays each episode once.
         disclosure: What the agent was trained on, and how the protocol's tasks may have got into it.
-        model: The language model's name.
-        parameters: How many parameters the model has.
-        run: What the runner wrote down.
-        trajectories_sha256: The SHA-256 of `trajectories.jsonl.gz`.
-        reference: Whether it is a reference line, shown without a rank; since schema version 2.
-        track: What kind of agent it is; since schema version 2.
-        date: The day it was packed, `YYYY-MM-DD`; since schema version 2.
-        commitment: In a live round, the digest that was committed before it; since schema version 2.
+        parameters: The number of the model's parameters.
+        reference: Whether it is a reference line, shown without a rank; of schema version 2, as the fields after it.
+        date: The day it was packed, `YYYY-MM-DD`.
+        commitment: In a live round, the digest that was committed before it.
     """
 
     schema_version: Literal[1, 2] = SCHEMA_VERSION

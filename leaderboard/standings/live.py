@@ -22,19 +22,15 @@ _TIED = 0.05
 
 @dataclass(frozen=True)
 class LiveRow:
-    """An agent on a live board: its last rounds, at most three, that are closed.
+    """An agent on a live board: its last closed rounds, at most three.
 
     Attributes:
-        rank: 1 and up; None without one.
         tied: Whether a paired test on the rounds that both played cannot tell it from the ranked row above.
-        name: The agent.
-        rounds: For each month the row of its entry, oldest first; None where it was committed and no entry came, which
-            counts as no success.
-        success_rate: The mean over these rounds.
-        interval: Its 95% interval, over tasks and rounds.
+        rounds: For each month the row of its entry, oldest first; None for a commitment without an entry, a round that
+            counts as lost.
+        interval: The 95% interval of the success rate, over tasks and rounds.
         static: Its row on the board whose tasks are public, if it has one and played it with the same weights.
-        gap: The success rate less that of `static`; below 0 it is what the agent owes to having seen the tasks.
-        gap_interval: The 95% interval of the gap.
+        gap: The success rate less that of `static`; a negative one is what the agent owes to known tasks.
         reason: Why it has no rank, or an empty string.
     """
 
@@ -64,11 +60,7 @@ class LiveRow:
 class LiveTable:
     """The rows of a live board, ranked ones first, each best first.
 
-    Attributes:
-        board: The name of the board with public tasks.
-        months: Its rounds that are closed, oldest first.
-        running: The rounds that have begun, with the number of agents committed to each.
-        rows: Its rows.
+    `months` are its closed rounds, oldest first; `running` are open ones with the number of agents committed to each.
     """
 
     board: str

@@ -20,18 +20,13 @@ class Row:
     """A line of a table.
 
     Attributes:
-        entry: The verified entry.
-        rank: 1 and up among the learned or the hand-written ones; entries with the same success rate share one. None
-            for rows that are not ranked.
+        rank: 1 and up among the learned or the hand-written rows; equal success rates share one. None without a rank.
         tied: Whether a paired test on the same tasks cannot tell it from the ranked row above.
-        reference: Whether it is a reference line.
         reason: Why it has no rank, or an empty string.
         rerun: Whether maintainers ran the agent themselves and got this recording.
-        audited: Whether it passed an audit.
-        sampling: Whether the agent drew its commands, after corrections.
+        sampling: Whether the agent samples its commands, after corrections.
         notes: Corrections of this row.
         path: The entry's folder below all entries, `<protocol>/<name>`.
-        folder: The entry's folder.
         members: Of a row that stands for several training seeds, the row of each; `path` and `folder` are no entry's.
         series: The name of the row that it is a member of.
         p_above: The p-value of a paired test against the row above in its group; None for the first.
@@ -104,10 +99,8 @@ class Table:
     """The rows of one protocol: ranked learned, ranked hand-written, unranked, reference lines, each best first.
 
     Attributes:
-        protocol: The protocol.
-        rows: Its rows.
         missing: Entries that no ledger knows and that cannot be replayed on this machine, with what is missing.
-        left_out: Entries that are broken or those of others again, with what is wrong.
+        left_out: Broken entries and copies, with the problem of each.
     """
 
     protocol: Protocol
