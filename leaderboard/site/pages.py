@@ -26,12 +26,10 @@ from markupsafe import Markup
 
 from leaderboard.result import KindScore, by_kind, kinds_of
 from leaderboard.schema import SUBMISSION_FILE, one_line, read_bounded
-from leaderboard.site.downloads import as_csv, as_json, repacked
+from leaderboard.site.entries import answers_told, failures, files_of, player_of, write_players
 from leaderboard.site.episodes import SHOWN, script_of, shown_episodes, viewed
-from leaderboard.site.failures import answers_told, failures
+from leaderboard.site.exports import as_csv, as_json, as_of, bibtex, latex, markdown, repacked
 from leaderboard.site.overview import addresses, families, repository_of
-from leaderboard.site.paper import as_of, bibtex, latex, markdown
-from leaderboard.site.players import files_of, player_of, write_players
 from leaderboard.site.plots import learning_curves, size_against_success
 from leaderboard.site.references import with_references
 from leaderboard.standings.columns import columns_of, count, percent

@@ -11,8 +11,7 @@ published        trained players as small files that name each other by SHA-256
 runs             a run on disk: run.json, the recording, the journal of an unfinished run
 chat_players     chat models that play: react, tools and chat
 chat_settings    how a chat model is asked
-chat_endpoint    an OpenAI-compatible endpoint: asks, waits and tries again
-chat_connection  where it is and how it is reached, by environment variables
+chat_endpoint    an OpenAI-compatible endpoint: finds it by environment variables, asks, waits and tries again
 chat_response    reads what it answers: whole, cut by the model's limit, or a failure of the provider
 model_requests   what an episode asked of a model, kept beside the run; what it took; how answers were read
 statistics       scores, their 95% intervals, and paired tests
