@@ -92,7 +92,7 @@ def copy_agent_files(spec: str, folder: Path, files: Path | None = None) -> Agen
     path = Path(argument).absolute()
     given: str | Path = argument
     checkpoint = ""
-    whole = False  # whether the checkpoint's SHA-256 stands for all that is shown
+    whole = False  # whether the checkpoint's SHA-256 covers all copies
     if ours and argument and files is None and is_published(path):
         given, checkpoint, whole = own / path.name, digest_of(path), True
         _copy(path, own / path.name)

@@ -1,4 +1,4 @@
-"""Makes the entries of the built-in agents again: they always stand in the tables.
+"""Makes the entries of the built-in agents, which every table has.
 
 python -m leaderboard.baselines [PROTOCOL ...]
 """

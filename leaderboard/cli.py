@@ -108,7 +108,7 @@ def show_command(
     folder: Annotated[Path, typer.Argument(help="The folder of an entry.")],
     number: Annotated[int, typer.Argument(help="The episode, from 1, in the order of the recording.")],
 ) -> None:
-    """Print a recorded episode step by step: what was seen, listed, said and chosen."""
+    """Print a recorded episode step by step: observations, listed commands, reflections and actions."""
     typer.echo(printable(episode_text(folder, number)))
 
 
@@ -164,7 +164,7 @@ def audit_command(
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes for one of our players, by default 2.")] = None,
     note: Annotated[bool, typer.Option("--note", help="Note the badge in badges.json if it passes.")] = False,
 ) -> None:
-    """Run an entry's agent again, outside this process, on episodes that the beacon picks; exit code 2 if it fails."""
+    """Run an entry's agent again in a process of its own, on episodes that the beacon selects; a failure exits with 2."""
     bars = progress_bar()
     bar = bars.add_task("episodes", total=None)
 
@@ -225,7 +225,7 @@ def commit_command(
     name: Annotated[str, typer.Option(help="The agent's name on the leaderboard.")],
     month: Annotated[str | None, typer.Option(help="The round, YYYY-MM; by default the next month.")] = None,
     files: Annotated[Path | None, typer.Option(help="A folder with its weights, code and prompts.")] = None,
-    decoding: Annotated[str, typer.Option(help="How it decodes and whom it asks, if its files do not say.")] = "",
+    decoding: Annotated[str, typer.Option(help="How it decodes and what it asks, if its files do not say.")] = "",
     submissions: Annotated[Path, typer.Option(help="The folder of all entries.")] = SUBMISSIONS,
 ) -> None:
     """Write down the digest of an agent before a live round, so that its entry counts."""
@@ -240,7 +240,7 @@ def beacon_command(
     beacon: Annotated[str, typer.Argument(help="The public text of its first day.")],
     submissions: Annotated[Path, typer.Option(help="The folder of all entries.")] = SUBMISSIONS,
 ) -> None:
-    """Note the beacon of a live round, for maintainers: the tasks of all live boards are drawn from it."""
+    """Note the beacon of a live round, for maintainers: the tasks of all live boards are sampled from it."""
     path = submissions.parent / ROUNDS_FILE
     note_beacon(path, month, beacon)
     typer.echo(printable(f"{path} has the beacon of {month}"))

@@ -44,7 +44,7 @@ def is_optimal_and_silent(result: Result, recording: Path) -> bool:
     """Return whether a run plays every plan of the environment's without a word: two agents may well do the same."""
     if result.success_rate < 1 or result.mean_regret is None or result.mean_regret > 0:
         return False
-    return all(said is None for each in stream_trajectories(recording) for said in each.reflections)
+    return all(text is None for each in stream_trajectories(recording) for text in each.reflections)
 
 
 def refuse_look_alike(submissions: Path, protocol: str, name: str) -> None:

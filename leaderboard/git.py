@@ -1,4 +1,4 @@
-"""Runs Git; None stands for a command that fails, as in an installed package, which has no repository."""
+"""Runs Git; None means that the command failed, as in an installed package, which has no repository."""
 
 from __future__ import annotations
 

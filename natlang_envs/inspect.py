@@ -75,8 +75,8 @@ def protocol(
         agent: Who plays in place of the model, as `natlang evaluate --agent` takes it: for a baseline in the same
             viewer, with `--model none`.
         history: How much of the previous path the model sees.
-        sampling: Whether the model draws its answers; it then plays all runs of the protocol. Each is an epoch.
-        episodes: Play only so many of the protocol's episodes, for a try.
+        sampling: Whether the model samples its answers; it then plays all runs of the protocol. Each is an epoch.
+        episodes: The number of the protocol's first episodes to play, for a try.
 
     Raises:
         UsageError: There is no such protocol or agent, or a number is out of range.
@@ -152,12 +152,12 @@ async def _ask(state: TaskState, view: AgentInput, history: History) -> Decision
     state.output = await get_model().generate([system, prompt])
     shown = [system] if len(state.messages) < 2 else state.messages
     state.messages = [*shown, prompt, state.output.message]
-    said, usage = state.output.message, state.output.usage
+    answer, usage = state.output.message, state.output.usage
     bill = Bill(usage.input_tokens, usage.output_tokens) if usage else Bill(uncounted=1)
     if (ended := _ENDS.get(state.output.stop_reason)) is not None:
         return decision_of(view, requests.keep(step, bill, ended=ended, said=state.output.completion))
-    parts = [] if isinstance(said.content, str) else said.content
-    calls = [{"name": each.function, "arguments": each.arguments} for each in said.tool_calls or ()]
+    parts = [] if isinstance(answer.content, str) else answer.content
+    calls = [{"name": each.function, "arguments": each.arguments} for each in answer.tool_calls or ()]
     message = {
         "role": "assistant",
         "content": state.output.completion,
@@ -270,8 +270,8 @@ def _set(log: EvalLog) -> dict[str, str]:
     return {name: value if isinstance(value, str) else json.dumps(value) for name, value in given.items()}
 
 
-def _seconds(told: str | None) -> float:
-    return datetime.fromisoformat(told).timestamp() if told else 0.0
+def _seconds(time: str | None) -> float:
+    return datetime.fromisoformat(time).timestamp() if time else 0.0
 
 
 def _covered(times: list[tuple[float, float]]) -> float:

@@ -147,12 +147,14 @@ class AgentProcess:
         self._asked += 1
         question = json.dumps({"id": self._asked, "ask": ask, "of": of}).encode() + b"\n"
         try:
-            said = _Answer.model_validate_json(self._exchange(question, _ANSWER_BYTES * max(len(of), 16)), strict=True)
-            if said.id != self._asked:
+            answer = _Answer.model_validate_json(
+                self._exchange(question, _ANSWER_BYTES * max(len(of), 16)), strict=True
+            )
+            if answer.id != self._asked:
                 raise UsageError("the agent answers what it was not asked: only the board's program writes to its line")
-            if said.problem is not None:
-                raise UsageError(one_line(f"the agent stopped: {said.problem}"))
-            return kind.validate_python(said.answer, strict=True)
+            if answer.problem is not None:
+                raise UsageError(one_line(f"the agent stopped: {answer.problem}"))
+            return kind.validate_python(answer.answer, strict=True)
         except ValidationError:
             raise _no_answer() from None
 

@@ -31,7 +31,7 @@ from natlang_envs.evaluation.statistics import paired_p
 from natlang_envs.tasks import DrawnTasks
 from natlang_envs.trajectory import stream_trajectories
 
-EPISODES = 200  # of the protocol, and as many on tasks that it does not list, where there are so many
+EPISODES = 200  # of the protocol, and up to as many on tasks that it does not list
 _MOST_DRIFT = 0.05  # of the steps: rounding seldom decides
 _MOST_OTHERS = 0.02  # of the episodes of a live round: a random number between two actions is rarer still
 _FEWEST = 30  # unlisted tasks from which anything follows
@@ -155,9 +155,9 @@ def audit(
     digest = hashlib.sha256(f"{beacon}\n{submission.trajectories_sha256}".encode()).digest()
     rng = np.random.default_rng(list(digest))
     total = len(protocol.episodes) * submission.run.runs
-    picked = {int(each) for each in rng.choice(total, size=min(EPISODES, total), replace=False)}
+    selected = {int(each) for each in rng.choice(total, size=min(EPISODES, total), replace=False)}
     every = list(stream_trajectories(folder / TRAJECTORIES_FILE))
-    recorded = [each for number, each in enumerate(every) if number in picked]
+    recorded = [each for number, each in enumerate(every) if number in selected]
     fresh = unlisted(protocol, rng)
     done, whole, one = 0, 2 * len(recorded) + len(fresh), Lock()
 
@@ -243,8 +243,8 @@ def unlisted(protocol: Protocol, rng: np.random.Generator) -> list[str]:
     draw = tasks.draw_new if live and isinstance(tasks, DrawnTasks) else tasks.draw
     found: dict[str, None] = {}
     for _ in range(20 * EPISODES):
-        if (drawn := draw(rng.random)) not in listed:
-            found[drawn] = None
+        if (task_id := draw(rng.random)) not in listed:
+            found[task_id] = None
         if len(found) == EPISODES:
             break
     return list(found) if len(found) >= _FEWEST else []

@@ -86,11 +86,11 @@ def main() -> None:
             question = json.loads(each)
             try:
                 player, answer = _answer(player, question, spec)
-                said = {"id": question["id"], "answer": answer}
+                reply = {"id": question["id"], "answer": answer}
             except BaseException as error:  # the board says it in a line, whatever it is
-                said = {"id": question["id"], "problem": f"{type(error).__name__}: {error}"}
-            line.sendall(json.dumps(said).encode() + b"\n")
-            if "problem" in said:
+                reply = {"id": question["id"], "problem": f"{type(error).__name__}: {error}"}
+            line.sendall(json.dumps(reply).encode() + b"\n")
+            if "problem" in reply:
                 break
     sys.stderr.flush()
     os._exit(0)  # threads and exit handlers of the agent's hold nothing up

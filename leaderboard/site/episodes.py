@@ -22,7 +22,7 @@ from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 from natlang_envs.spaces import escape_surrogates
 from natlang_envs.trajectory import Trajectory, parse_line, play_again, stream_lines
 
-SHOWN = 12  # successes, and as many failures, that a page shows at least where there are so many
+SHOWN = 12  # successes, and as many failures, that a page shows at least if the entry has them
 
 
 def shown_episodes(result: Result, protocol: Protocol, kinds: dict[str, dict[str, str]]) -> list[int]:
@@ -88,8 +88,8 @@ def episode_text(folder: Path, number: int) -> str:
         lines += ["", f"Step {step + 1}" if step < len(recorded.actions) else "End", observation]
         if step < len(recorded.actions):
             lines.append(f"Listed: {'; '.join(info['admissible_commands'])}")
-            if (said := recorded.reflections[step]) is not None:
-                lines.append(f"Said: {said}")
+            if (reflection := recorded.reflections[step]) is not None:
+                lines.append(f"Said: {reflection}")
             lines.append(f"> {recorded.actions[step]}   (reward {recorded.rewards[step]:g})")
     lines.append("Success" if recorded.success else "No success")
     env.close()
@@ -125,14 +125,14 @@ def _shown(env: gymnasium.Env[str, str] | None, recorded: Trajectory) -> dict[st
 
 def _replayed(env: gymnasium.Env[str, str], recorded: Trajectory) -> dict[str, Any]:
     # The default picture only says the observation and the commands again.
-    draws = type(unwrap(env)).render is not NatLangEnv.render
+    has_pictures = type(unwrap(env)).render is not NatLangEnv.render
     texts: list[str] = []
     listed: list[str] = []
     pictures: list[str] = []
     for observation, _, _, _, info in play_again(env, recorded):
         texts.append(observation)
         listed.append("\n".join(info["admissible_commands"]))
-        if draws:
+        if has_pictures:
             pictures.append(str(env.render()))
     return {
         "observations": _shortened(texts),

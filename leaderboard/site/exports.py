@@ -45,7 +45,7 @@ def as_csv(tables: Sequence[Table], as_of: str) -> bytes:
 
 
 def _all(tables: Sequence[Table], as_of: str) -> list[dict[str, Any]]:
-    """Return the facts of all rows; of one that stands for several seeds its own, then those of each seed."""
+    """Return the facts of all rows; of a row of several seeds its own, then those of each seed."""
     columns = columns_of("download")
     rows = (row for table in tables for line in table.rows for row in (line, *line.members))
     return [{column.name: column.value(row) for column in columns} | {"as_of": as_of} for row in rows]
@@ -116,7 +116,7 @@ def _lines(table: Table) -> list[list[str]]:
 
 
 def _source(table: Table, commit: str) -> str:
-    """Return what stands below a table: which board, which version, as of when, and what the interval is."""
+    """Return the caption of a table: board, version, commit, and the kind of interval."""
     protocol = table.protocol
     facts = [f"{protocol.name} of natlang_envs {metadata.version('natlang-envs')}", f"protocol {protocol.digest[:12]}"]
     facts += [f"as of commit {commit[:12]}{commit[40:]}"] if commit else []

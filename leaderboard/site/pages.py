@@ -1,8 +1,8 @@
 """Writes the static site: the tables, a page an entry with its replayed episodes, and the files it was made from.
 
-Every page stands alone: no other address is loaded, and its content security policy admits nothing but the style and
-the script written into it. Names, descriptions and reflections come from strangers; the templates escape everything,
-and inside the inline JSON `<`, `>`, `&` and `'` are written as JSON escapes.
+No page loads another address: its content security policy admits only the style and the script written into it. Names,
+descriptions and reflections come from strangers; the templates escape everything, and inside the inline JSON `<`, `>`,
+`&` and `'` are written as JSON escapes.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ from natlang_envs.files import whole_folder
 INDEX_FILE = "index.html"
 LIVE_FILE = "live.html"
 EPISODES_FILE = "episodes.js"
-_WORTH_A_PROCESS = 20  # entries: starting one takes as long as writing so many
-_MOST_TEXT = 20_000  # characters of a table that stands in the page too, and not only in a file beside it
+_WORTH_A_PROCESS = 20  # entries: starting one takes as long as writing them
+_MOST_TEXT = 20_000  # characters of a table that is in the page too, and not only in a file beside it
 _MOST_IN_A_BATCH = 25  # entries that one process writes one after the other
 _MARK = '<meta name="generator" content="natlang-leaderboard">'
 
 
 @dataclass(frozen=True)
 class About:
-    """What all pages say beside their rows: where the links of their heads lead to, and as of which commit they are."""
+    """What all pages share: the addresses of their links, and their commit."""
 
     addresses: dict[str, str]
     as_of: str

@@ -27,7 +27,7 @@ class Row:
         sampling: Whether the agent samples its commands, after corrections.
         notes: Corrections of this row.
         path: The entry's folder below all entries, `<protocol>/<name>`.
-        members: Of a row that stands for several training seeds, the row of each; `path` and `folder` are no entry's.
+        members: Of a row of several training seeds, the row of each; `path` and `folder` are no entry's.
         series: The name of the row that it is a member of.
         p_above: The p-value of a paired test against the row above in its group; None for the first.
     """
@@ -49,7 +49,7 @@ class Row:
 
     @property
     def recordings(self) -> tuple[Row, ...]:
-        """The rows of the entries that it stands for: its members, or itself."""
+        """The rows of its entries: its members, or itself."""
         return self.members or (self,)
 
     @property
@@ -115,7 +115,7 @@ class Table:
 
     @property
     def development(self) -> str:
-        """Why agents may know this board's answers; an empty text for tasks that can be drawn afresh."""
+        """Why agents may know this board's answers; an empty text for tasks that no list holds."""
         return "" if self.round else self.protocol.development
 
     @property

@@ -19,7 +19,7 @@ _SEED = re.compile(r"-seed-?\d+$")
 def folded(rows: Sequence[Row]) -> list[Row]:
     """Return the rows with each series in one, in the place of its best recording.
 
-    A series is told by names, and a seed is added only by who began it (`leaderboard.changes`). Authors, contact, link,
+    Names tell the series, and only its owner adds a seed (`leaderboard.changes`). Authors, contact, link,
     model and size must be the same, and so must the group (ranked, unranked or reference).
     """
     names = {row.entry.submission.name for row in rows}

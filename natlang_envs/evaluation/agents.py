@@ -38,7 +38,7 @@ class AgentInput:
         path: The steps so far.
         observation: The current observation.
         admissible_commands: The commands that are understood now.
-        rng: Random numbers of this episode; an agent that draws from them alone can be evaluated again, exactly.
+        rng: Random numbers of this episode; an agent that samples with them alone can be evaluated again, exactly.
         env: The environment itself, for agents that say `privileged = True` (oracles); None for all others.
         free: The grammar of commands that are understood beside those listed; None where there are none.
         requests: What this episode has asked of a model, for agents that keep it there.
@@ -60,7 +60,7 @@ class AgentInput:
 
 @dataclass(frozen=True)
 class Decision:
-    """An action, what was said before it, and the number of tokens read and written for both."""
+    """An action, the reflection before it, and the number of tokens read and written for both."""
 
     action: str
     reflection: str | None = None
@@ -122,12 +122,12 @@ def is_privileged(agent: Agent) -> bool:
 
 
 def is_sampling(agent: Agent) -> bool:
-    """Return whether an agent says that it draws (so it plays every run of a protocol)."""
+    """Return whether an agent says that it samples, and so plays every run of a protocol."""
     return bool(getattr(agent, "sampling", False))
 
 
 class RandomAgent:
-    """Draws one of the admissible commands, uniformly."""
+    """Samples one of the admissible commands, uniformly."""
 
     sampling = True
 
@@ -140,7 +140,7 @@ class RandomAgent:
 
 
 class RandomLegalAgent(RandomAgent):
-    """Draws among the commands that do not end the game as illegal: told by the environment, not earned."""
+    """Samples among the commands that do not end the game as illegal, which the environment tells it."""
 
     privileged = True
 

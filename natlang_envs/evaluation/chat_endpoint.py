@@ -164,14 +164,14 @@ class ChatEndpoint:
             raise Problem(why, "unlikely", remedy=f"allow more with {self._allow_more}") from None
 
     def _post(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> bytes:
-        said: list[Any] = list(messages)
-        if not self.settings.system and len(said) > 1 and said[0]["role"] == "system":
-            said[:2] = [{**said[1], "content": f"{said[0]['content']}\n\n{said[1]['content']}"}]
+        sent: list[Any] = list(messages)
+        if not self.settings.system and len(sent) > 1 and sent[0]["role"] == "system":
+            sent[:2] = [{**sent[1], "content": f"{sent[0]['content']}\n\n{sent[1]['content']}"}]
         more = {**self.settings.body(), **({"tools": list(tools)} if tools else {})}
         body, deadline = bytearray(), time.monotonic() + self.settings.timeout
         try:
             with self._client.chat.completions.with_streaming_response.create(
-                model=self._model, messages=said, extra_body=more or None
+                model=self._model, messages=sent, extra_body=more or None
             ) as response:
                 for piece in response.http_response.iter_bytes():
                     body += piece
@@ -181,7 +181,7 @@ class ChatEndpoint:
             raise self._problem_of(error) from None
         if len(body) > MAX_BODY:
             raise Problem(f"answers with more than {MAX_BODY:,} bytes", "lasting", remedy=IS_IT_ONE)
-        return bytes(body)  # nobody waits for what is late
+        return bytes(body)  # after the deadline nobody reads it
 
     def _problem_of(self, error: Exception) -> Exception:
         """Return what a failed request means; some versions of the package wrap the errors of its HTTP library."""
@@ -205,7 +205,7 @@ class ChatEndpoint:
 def _refuse(response: Any) -> None:
     """Raise a `Problem` for any status but success: redirections are not followed, they could lead to any host.
 
-    The package's own errors leave out what the endpoint said.
+    The package's own errors leave out the endpoint's text.
     """
     if response.status_code in (200, 201):
         return

@@ -34,12 +34,12 @@ _HOW = {
 
 
 class ChatPlayer:
-    """A chat model that plays; the endpoint draws its words, so every run of a protocol is played.
+    """A chat model that plays; the endpoint samples its words, so every run of a protocol is played.
 
     An answer without a command, or with several that have equal right, is played as `[no command]` or `[ambiguous]`,
     and one that its limit of tokens cut as `[unfinished]`: environments understand none of these. The next prompt says
     so. A prompt that the provider never takes is fitted by showing fewer steps; else the rest of the episode is
-    `[context]` or `[refused]`. The recorded reflection is then the mark with the answer, or what the provider said.
+    `[context]` or `[refused]`. The recorded reflection is then the mark with the answer, or the provider's refusal.
 
     Args:
         model: The model's name.
@@ -60,7 +60,7 @@ class ChatPlayer:
             model, self._settings, agent=form, allow_more="timeout=SECONDS, or NATLANG_TIMEOUT"
         )
         self._pool = ThreadPoolExecutor(_AT_ONCE)
-        self.model_settings = {"form": form, "model": model, **self._settings.told()}
+        self.model_settings = {"form": form, "model": model, **self._settings.as_texts()}
 
     def act(self, views: Sequence[AgentInput]) -> list[Decision]:
         if len(views) == 1:
@@ -118,20 +118,20 @@ class ChatPlayer:
         for each in range(step - shown, step):
             if (kept := view.requests.answered(each)) is None:
                 return messages
-            said = Completion(kept["message"]).text
-            turns += [{"role": "user", "content": kept["new"]}, {"role": "assistant", "content": said}]
+            text = Completion(kept["message"]).text
+            turns += [{"role": "user", "content": kept["new"]}, {"role": "assistant", "content": text}]
         if shown < step:
             turns[0]["content"] = f"Task: {view.task}\n{turns[0]['content']}"
         return [messages[0], *turns, {"role": "user", "content": new}]
 
     def _now(self, view: AgentInput) -> str:
-        """Return what a conversation is told in a step: all at first, then what the last command showed."""
+        """Return the next message of a conversation: all at first, then the result of the last command."""
         if not view.path:
             return chat_messages(view.prompt(), view.admissible_commands)[1]["content"]
         feedback, observation = view.path[-1].feedback, view.observation
-        told = observation if feedback in observation else f"{feedback}\n{observation}"
+        shown = observation if feedback in observation else f"{feedback}\n{observation}"
         listed = "\n".join(["Actions:", *(f"- {command}" for command in view.admissible_commands)])
-        return f"Observation: {told}\n{listed}{note(view.requests, len(view.path), 'react')}"
+        return f"Observation: {shown}\n{listed}{note(view.requests, len(view.path), 'react')}"
 
 
 def decision_of(view: AgentInput, kept: Mapping[str, Any]) -> Decision:

@@ -72,7 +72,7 @@ class ChatSettings:
     def body(self) -> dict[str, Any]:
         return {**{name: each for name in _SENT if (each := getattr(self, name)) is not None}, **self.extra}
 
-    def told(self) -> dict[str, str]:
+    def as_texts(self) -> dict[str, str]:
         """Return what was set and changes what is asked, as texts, for `run.json`."""
         names = [each.name for each in fields(self) if each.name not in _WAITING]
         changed = ((name, getattr(self, name)) for name in names if getattr(self, name) != getattr(_DEFAULT, name))

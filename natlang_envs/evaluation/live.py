@@ -19,7 +19,7 @@ _ROUND = re.compile(rf"(?P<board>[a-z0-9-]+/v[0-9]+)-(?P<month>{_MONTH.pattern})
 
 
 class Round(NamedTuple):
-    """A live round: a board, and the month `YYYY-MM` on whose first day its beacon is drawn."""
+    """A live round: a board, and the month `YYYY-MM` on whose first day its beacon appears."""
 
     board: str
     month: str
@@ -50,7 +50,7 @@ def why_development(board: str) -> str:
 
 
 def find_round(name: str) -> Round | None:
-    """Return the round of which this is the protocol's name, or None if it is none's."""
+    """Return the round with a protocol's name, or None for any other name."""
     found = _ROUND.fullmatch(name)
     if found is None or found["board"] not in protocol_names() or why_development(found["board"]):
         return None
@@ -72,10 +72,10 @@ def checked_month(month: str) -> str:
 
 
 def live_protocol(played: Round, beacon: str) -> Protocol:
-    """Return the protocol of a live round: tasks that no list holds, and seeds, all drawn from the beacon.
+    """Return the protocol of a live round: tasks that no list holds, and seeds, all sampled from the beacon.
 
     SHA-256(beacon ‖ digest of the board's protocol) is the only source of chance, so everybody makes the same one. A
-    seed gives the agent's random numbers too, so an agent that draws from them alone plays a round in one way.
+    seed gives the agent's random numbers too, so an agent that samples with them alone plays a round in one way.
 
     Args:
         played: The board and the month.
@@ -93,9 +93,9 @@ def live_protocol(played: Round, beacon: str) -> Protocol:
     tasks = unwrap(env).tasks
     assert isinstance(tasks, DrawnTasks)
     assert isinstance(board.live, int)
-    drawn: dict[str, int] = {}
-    while len(drawn) < board.live:
-        drawn[tasks.draw_new(lambda: random.below(_FINE) / _FINE)] = random.below(2**31)
+    seeds: dict[str, int] = {}
+    while len(seeds) < board.live:
+        seeds[tasks.draw_new(lambda: random.below(_FINE) / _FINE)] = random.below(2**31)
     env.close()
     return Protocol(
         played.name,
@@ -103,7 +103,7 @@ def live_protocol(played: Round, beacon: str) -> Protocol:
         board.kwargs,
         board.horizon,
         board.runs,
-        tuple(Episode(*each) for each in drawn.items()),
+        tuple(Episode(*each) for each in seeds.items()),
         f"The live round {played.month} of {board.name}: {board.live} tasks of its kind that no list holds, "
         f"drawn from the beacon {beacon.strip()!r:.80}.",
     )

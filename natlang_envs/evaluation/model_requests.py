@@ -178,8 +178,8 @@ def report_answers(answers: Mapping[str, int], episodes: Iterable[Trajectory]) -
     known = {**UNREAD, **ENDED, "failed": ""}
     lost = [each for each in episodes if not each.success]
     marks = {f"[{name}]": name for name in UNREAD}
-    said = ((action, words) for each in lost for action, words in zip(each.actions, each.reflections, strict=False))
-    example = next((words.partition("] ")[2] for action, words in said if action in marks and words), "")
+    pairs = ((action, words) for each in lost for action, words in zip(each.actions, each.reflections, strict=False))
+    example = next((words.partition("] ")[2] for action, words in pairs if action in marks and words), "")
     return AnswerReport(
         {name: count for name, count in answers.items() if name not in known},
         {name: count for name, count in answers.items() if name in UNREAD},

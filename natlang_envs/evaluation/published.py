@@ -1,8 +1,8 @@
 """Published players: a small JSON file that names all files of an agent by SHA-256, and the files themselves.
 
-NAME.json stands beside the folder `files/`, which holds each file, compressed, under its SHA-256: players that have a
-file in common share it. So the SHA-256 of NAME.json stands for everything that the agent is made of. A file that is not
-there is read from the cache, where `natlang-leaderboard players fetch` puts those of the board's players.
+NAME.json is beside the folder `files/`, which holds each file, compressed, under its SHA-256: players share equal
+files. So the SHA-256 of NAME.json covers all files of the agent. A file that is not there is read from the cache, where
+`natlang-leaderboard players fetch` puts those of the board's players.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def publish(player: Path, policy: str, contents: Mapping[str, bytes]) -> Path:
     """
     packed = {name: gzip.compress(content, mtime=0) for name, content in contents.items()}
     named = {name: hashlib.sha256(content).hexdigest() for name, content in packed.items()}
-    told = {"format": _FORMAT, "policy": policy, "files": dict(sorted(named.items()))}
-    text = (json.dumps(told, indent=2) + "\n").encode()
+    content = {"format": _FORMAT, "policy": policy, "files": dict(sorted(named.items()))}
+    text = (json.dumps(content, indent=2) + "\n").encode()
     if player.exists() and (not player.is_file() or player.read_bytes() != text):
         raise UsageError(f"{player} is there already and is not this player: choose another name, or delete it")
     for name, content in packed.items():
@@ -74,9 +74,9 @@ def named_files(player: Path) -> tuple[str, dict[str, str]]:
     except (ValueError, RecursionError) as error:
         said = str(error) if isinstance(error, UsageError) else f"{player} is no published player"
         raise UsageError(f"{said}: make one with `reflect-rl publish`") from None
-    told = cast("dict[str, Any]", read if isinstance(read, dict) else {})
-    policy, files = told.get("policy"), told.get("files")
-    if set(told) != {"format", "policy", "files"} or told["format"] != _FORMAT or not isinstance(policy, str):
+    content = cast("dict[str, Any]", read if isinstance(read, dict) else {})
+    policy, files = content.get("policy"), content.get("files")
+    if set(content) != {"format", "policy", "files"} or content["format"] != _FORMAT or not isinstance(policy, str):
         raise UsageError(f"{player} is no published player of format {_FORMAT}: make one with `reflect-rl publish`")
     if not isinstance(files, dict) or not 0 < len(named := cast("dict[str, Any]", files)) <= _MOST_NAMED:
         raise UsageError(f"{player} names no files: make it with `reflect-rl publish`")

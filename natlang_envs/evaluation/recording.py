@@ -28,7 +28,7 @@ def record(
         protocol: A protocol, or its name.
         out: The folder for the run. Each episode is kept there when it ends; the run is finished with the last one.
         name: What to call the agent.
-        sampling: Whether the agent draws its actions; it then plays all runs of the protocol.
+        sampling: Whether the agent samples its actions; it then plays all runs of the protocol.
         resume: Go on with the unfinished run in `out`, if there is one.
 
     Raises:

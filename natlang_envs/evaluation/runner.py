@@ -38,7 +38,7 @@ from natlang_envs.evaluation.workers import Workers
 from natlang_envs.files import only_process
 from natlang_envs.trajectory import Trajectory, plan_length
 
-_MOST_GROUPS = 50  # of tasks, one of which each is begun before the first request
+_MOST_GROUPS = 50  # of tasks; one task of each is begun before the first request
 
 
 class Progress(NamedTuple):
@@ -86,10 +86,10 @@ def evaluate(
         protocol: A protocol, or its name.
         name: What to call the agent.
         out: A folder to write `run.json` and `trajectories.jsonl.gz` to.
-        batch: The largest number of episodes in step; it does not change what an agent sees or draws.
+        batch: The largest number of episodes in step; it does not change what an agent sees or samples.
         concurrency: With 2 or more, that many episodes are played at a time, each in its own thread, for agents that
             wait for an endpoint. The recording is the same.
-        episodes: Play only so many of the protocol's episodes, for a try; the run is then no run of the protocol.
+        episodes: The number of the protocol's first episodes to play, for a try: such a run cannot be packed.
         resume: Go on with the unfinished run in `out`, if there is one; a finished one is returned as it is. Either is
             refused where it is of weights with another digest than `source` tells.
         workers: Play in other processes, each with as many episodes at a time as `concurrency` says. The recording is

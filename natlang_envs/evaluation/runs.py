@@ -65,7 +65,7 @@ class Run:
         hardware: The machine, in words.
         tokens: Tokens read and written by the agent.
         seconds: Wall-clock time until the last episode ended; of all starts together if it was resumed.
-        sampling: Whether the agent draws its commands at random; None in runs made before this was noted.
+        sampling: Whether the agent samples its commands; None in runs made before this was noted.
         privileged: Whether the agent saw the environment itself; None in runs made before this was noted.
         provenance: Where the agent came from; empty in runs made before this was noted.
         settings: How the agent asked its model: the form, the model, and what was set; None for one that asked none.
@@ -328,8 +328,8 @@ def _run_of(content: Any, path: Path) -> Run:
             raise UsageError(f"{path}: {key} must be {kinds[0].__name__}, not {value!r}: {again}")
     run = Run(**found)
     known = {each.name for each in fields(Provenance)}
-    told: dict[str, Any] = run.provenance or {}
-    if not set(told) <= known or not all(isinstance(each, str) for each in told.values()):
+    source: dict[str, Any] = run.provenance or {}
+    if not set(source) <= known or not all(isinstance(each, str) for each in source.values()):
         raise UsageError(f"{path}: provenance holds the texts {', '.join(sorted(known))}: {again}")
     return run
 
