@@ -164,7 +164,7 @@ def audit_command(
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes for one of our players, by default 2.")] = None,
     note: Annotated[bool, typer.Option("--note", help="Note the badge in badges.json if it passes.")] = False,
 ) -> None:
-    """Run an entry's agent again in a process of its own, on episodes that the beacon selects; a failure exits with 2."""
+    """Run an entry's agent again in a process of its own, on episodes that the beacon selects; failure exits with 2."""
     bars = progress_bar()
     bar = bars.add_task("episodes", total=None)
 

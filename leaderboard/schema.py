@@ -210,6 +210,16 @@ class Submission(Strict):
         return self.reference
 
     @property
+    def samples(self) -> bool:
+        """Whether the agent samples its commands; schema version 1 states only whether it is deterministic."""
+        return not self.deterministic if self.run.sampling is None else self.run.sampling
+
+    @property
+    def checkpoint(self) -> str:
+        """The SHA-256 of the weights that played, or an empty text."""
+        return self.run.provenance.checkpoint if self.run.provenance is not None else ""
+
+    @property
     def is_hand_written(self) -> bool:
         """Whether nothing in it can have learned: it states no model, no weights and no checkpoint."""
         return self._method not in _LEARNED and not self._has_weights

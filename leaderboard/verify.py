@@ -58,8 +58,11 @@ class Verified:
 
     @property
     def score(self) -> Score:
-        """What the episodes earned."""
         return self.result.score(self.protocol)
+
+    @property
+    def by_task(self) -> dict[str, list[bool]]:
+        return self.result.by_task(self.protocol)
 
 
 def verify(folder: Path, *, copies: bool = False) -> Verified:

@@ -179,8 +179,7 @@ def audit(
         more = 0 if alone else (jobs or CORES) - 1
         processes = [process, *(held.enter_context(start_agent(agent, **options)) for _ in range(more))]
         sessions = [held.enter_context(AuditSession(protocol, each, ended)) for each in processes]
-        stated = not submission.deterministic if submission.run.sampling is None else submission.run.sampling
-        sampling = stated and process.facts.sampling
+        sampling = submission.samples and process.facts.sampling
         guided = in_parallel(AuditSession.guide, sessions, recorded)
         starts = [(each.task_id, each.seed, _seed(rng)) for each in recorded]
         again = in_parallel(AuditSession.play, sessions, starts)
@@ -213,8 +212,7 @@ def check_agent(submission: Submission, agent: AgentProcess, beside: Path) -> No
     check_committed_agent(submission, agent.files, beside)
     if agent.facts.privileged:
         raise UsageError("an agent that sees the environment itself is a reference line: there is nothing to audit")
-    stated = submission.run.provenance.checkpoint if submission.run.provenance is not None else ""
-    found = agent.files.checkpoint
+    stated, found = submission.checkpoint, agent.files.checkpoint
     if stated != found:
         of_entry, of_agent = (f"SHA-256 {each[:12]}…" if each else "none" for each in (stated, found))
         raise UsageError(

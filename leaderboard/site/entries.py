@@ -51,8 +51,9 @@ def _lines(counts: dict[str, int], episodes: bool) -> list[Failure]:
 
 
 def player_of(row: Row) -> Path | None:
-    made = row.entry.submission.run.provenance
-    return _players(row.folder.parents[3]).get(made.checkpoint) if made is not None and made.checkpoint else None
+    found = sorted((row.folder.parents[3] / CHECKPOINTS.name).glob("*.json"))
+    players = {hashlib.sha256(each.read_bytes()).hexdigest(): each for each in found if not each.is_symlink()}
+    return players.get(row.entry.submission.checkpoint)
 
 
 def write_players(rows: Sequence[Row], folder: Path) -> None:
@@ -69,8 +70,3 @@ def files_of(player: Path) -> list[Path]:
         return list(published_files(player)[1].values())
     except UsageError:
         return []
-
-
-def _players(beside: Path) -> dict[str, Path]:
-    found = sorted((beside / CHECKPOINTS.name).glob("*.json"))
-    return {hashlib.sha256(each.read_bytes()).hexdigest(): each for each in found if not each.is_symlink()}

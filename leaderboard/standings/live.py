@@ -52,7 +52,7 @@ class LiveRow:
             f"{month} {task}": found
             for month, row in self.rounds
             if row is not None
-            for task, found in row.entry.result.by_task(row.entry.protocol).items()
+            for task, found in row.entry.by_task.items()
         }
 
 
@@ -100,14 +100,11 @@ def _row(name: str, made: list[Commitment], rows: dict[str, Row]) -> LiveRow:
     rounds = tuple((each.round.month, rows.get(_path(each))) for each in made)
     played = [row for _, row in rounds if row is not None]
     size = max((len(row.entry.protocol.episodes) for row in played), default=1)
-    groups = [
-        [[False]] * size if row is None else list(row.entry.result.by_task(row.entry.protocol).values())
-        for _, row in rounds
-    ]
+    groups = [[[False]] * size if row is None else list(row.entry.by_task.values()) for _, row in rounds]
     rate = fmean(row.entry.result.success_rate if row is not None else 0.0 for _, row in rounds)
     interval = over_rounds(groups)
     static = rows.get(f"{made[-1].round.board}/{name}")
-    if static is not None and played and _weights(static) != _weights(played[-1]):
+    if static is not None and played and static.entry.submission.checkpoint != played[-1].entry.submission.checkpoint:
         static = None
     reasons = [f"{row.entry.protocol.name}: {row.reason}" for row in played if row.reason]
     if not played:
@@ -118,11 +115,6 @@ def _row(name: str, made: list[Commitment], rows: dict[str, Row]) -> LiveRow:
         gap = rate - score.success_rate
         gap_interval = difference_interval(rate, interval, score.success_rate, score.interval)
     return LiveRow(None, False, name, rounds, rate, interval, static, gap, gap_interval, "; ".join(reasons))
-
-
-def _weights(row: Row) -> str:
-    stated = row.entry.submission.run.provenance
-    return stated.checkpoint if stated is not None else ""
 
 
 def _ranked(rows: list[LiveRow]) -> list[LiveRow]:

@@ -80,7 +80,7 @@ def _together(entries: list[Verified]) -> Result:
     results = [each.result for each in entries]
     # Seeds are played one after the other, as runs are.
     together = results[0].model_copy(update={"outcomes": "".join(each.outcomes for each in results)})
-    by_seed = [each.result.by_task(each.protocol).values() for each in entries]
+    by_seed = [each.by_task.values() for each in entries]
     low, high = two_level_interval([[fmean(episodes) for episodes in tasks] for tasks in by_seed])
     regrets = [(each.mean_regret, each.success_rate * len(each.outcomes)) for each in results]
     known = [(regret, successes) for regret, successes in regrets if regret is not None]

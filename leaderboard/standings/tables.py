@@ -252,7 +252,6 @@ def _row(found: _Found, entry: Verified, badges: Badges, log: list[Adjudication]
     notes = tuple(each for each in log if each.entry == path)
     rerun, audited = path in badges.rerun, path in badges.audited
     reference = submission.is_reference and rerun
-    drew = (not submission.deterministic) if submission.run.sampling is None else submission.run.sampling
     same = [
         each.path.rpartition("/")[2]
         for each in board
@@ -267,12 +266,11 @@ def _row(found: _Found, entry: Verified, badges: Badges, log: list[Adjudication]
         reasons.append(f"every action is that of {same[0]}")
     return Row(
         rank=None if reasons or reference else 0,
-        tied=False,
         reference=reference,
         reason="a reference line" if reference else "; ".join(reasons),
         rerun=rerun,
         audited=audited,
-        sampling=drew or any(each.action == "sampling" for each in notes),
+        sampling=submission.samples or any(each.action == "sampling" for each in notes),
         notes=notes,
         path=path,
         folder=found.folder,
@@ -285,7 +283,7 @@ def _tested(rows: Iterable[Row]) -> list[Row]:
     found: list[Row] = []
     above = None
     for row in rows:
-        played = row.entry.result.by_task(row.entry.protocol)
+        played = row.entry.by_task
         found.append(row if above is None else replace(row, p_above=paired_p(above, played)))
         above = played
     return found
