@@ -6,7 +6,7 @@ import hashlib
 import os
 from pathlib import Path
 
-from leaderboard.result import Result
+from leaderboard.result import ReplayResult
 from leaderboard.schema import SUBMISSION_FILE, Submission, look, read_submission
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
@@ -17,7 +17,7 @@ class CopiedEntry(UsageError):  # noqa: N818 - a UsageError that says what happe
     """An entry's episodes are those of another one; the message names it."""
 
 
-def refuse_copies(submissions: Path, submission: Submission, result: Result, recording: Path) -> None:
+def refuse_copies(submissions: Path, submission: Submission, result: ReplayResult, recording: Path) -> None:
     """Raise `CopiedEntry` if an entry's episodes, reflections included, are those of another entry of its protocol.
 
     Reference lines are left out: an agent that plays as well as the oracle is not accused of being it.
@@ -40,7 +40,7 @@ def refuse_copies(submissions: Path, submission: Submission, result: Result, rec
             )
 
 
-def is_optimal_and_silent(result: Result, recording: Path) -> bool:
+def is_optimal_and_silent(result: ReplayResult, recording: Path) -> bool:
     """Return whether a run plays every plan of the environment's without a word: two agents may well do the same."""
     if result.success_rate < 1 or result.mean_regret is None or result.mean_regret > 0:
         return False

@@ -18,7 +18,7 @@ _MAX_LEDGER_BYTES = 64 * 1024 * 1024
 Rate = Annotated[float, Field(ge=0, le=1)]
 
 
-class Result(Strict):
+class ReplayResult(Strict):
     """All that replay derives from a recording.
 
     Attributes:
@@ -87,7 +87,7 @@ def kinds_of(protocol: Protocol) -> dict[str, dict[str, str]]:
     return {each.task_id: protocol.task_kinds(each.task_id) for each in protocol.episodes}
 
 
-def by_kind(result: Result, protocol: Protocol, kinds: dict[str, dict[str, str]]) -> dict[str, list[KindScore]]:
+def by_kind(result: ReplayResult, protocol: Protocol, kinds: dict[str, dict[str, str]]) -> dict[str, list[KindScore]]:
     """Return the success by heading and kind of task; `kinds` is `kinds_of(protocol)`.
 
     A heading under which all tasks are of one kind is left out.
@@ -108,12 +108,12 @@ def _kind_score(kind: str, groups: list[list[bool]]) -> KindScore:
     return KindScore(kind, sum(map(sum, groups)) / episodes, success_interval(groups), episodes)
 
 
-def read_ledger(path: Path) -> dict[str, Result]:
+def read_ledger(path: Path) -> dict[str, ReplayResult]:
     """Return the results of earlier replays, by entry; none if there is no ledger."""
-    return read_as(path, TypeAdapter(dict[str, Result]), _MAX_LEDGER_BYTES, missing={})
+    return read_as(path, TypeAdapter(dict[str, ReplayResult]), _MAX_LEDGER_BYTES, missing={})
 
 
-def write_ledger(path: Path, results: dict[str, Result]) -> None:
+def write_ledger(path: Path, results: dict[str, ReplayResult]) -> None:
     """Write a ledger, one entry a line, sorted, so that two branches merge."""
     lines = ",\n".join(f'"{name}": {results[name].model_dump_json(exclude_defaults=True)}' for name in sorted(results))
     write_whole(path, f"{{\n{lines}\n}}\n".encode())

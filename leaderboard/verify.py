@@ -17,7 +17,7 @@ from typing import Any
 import gymnasium
 
 from leaderboard.copies import refuse_copies
-from leaderboard.result import Result
+from leaderboard.result import ReplayResult
 from leaderboard.rounds import check_live, protocol_of
 from leaderboard.schema import SUBMISSION_FILE, SUBMISSIONS, Submission, one_line, read_bounded, read_submission
 from natlang_envs import __version__
@@ -54,7 +54,7 @@ class Verified:
 
     submission: Submission
     protocol: Protocol
-    result: Result
+    result: ReplayResult
 
     @property
     def score(self) -> Score:
@@ -225,7 +225,7 @@ def _check_order(found: list[_Key], expected: list[_Key], protocol: Protocol) ->
     raise UsageError(f"{TRAJECTORIES_FILE}, line {number}: {_name(is_)} stands where {_name(should)} belongs")
 
 
-def _replayed(protocol: Protocol, recording: Recording, digest: str) -> Result:
+def _replayed(protocol: Protocol, recording: Recording, digest: str) -> ReplayResult:
     env = _make(protocol)
     episodes, actions = hashlib.sha256(), hashlib.sha256()
     played_steps = invalid = 0
@@ -252,7 +252,7 @@ def _replayed(protocol: Protocol, recording: Recording, digest: str) -> Result:
     finally:
         env.close()
     earned = score(outcomes, plan_lengths(protocol))
-    return Result(
+    return ReplayResult(
         trajectories_sha256=digest,
         protocol_digest=protocol.digest,
         env_id=protocol.env_id,

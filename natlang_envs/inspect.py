@@ -48,7 +48,7 @@ from natlang_envs.evaluation.chat_response import Bill
 from natlang_envs.evaluation.model_requests import lost_by, report_answers
 from natlang_envs.evaluation.playing import RunningEpisode
 from natlang_envs.evaluation.protocols import Protocol, load_protocol
-from natlang_envs.evaluation.runs import Journal, Played, prepare_folder, provenance
+from natlang_envs.evaluation.runs import Journal, PlayedEpisode, prepare_folder, provenance
 from natlang_envs.learners.tested_versions import warn_if_untested
 from natlang_envs.prompt import History, chat_messages, check_history
 from natlang_envs.trajectory import Trajectory, parse_line
@@ -252,7 +252,7 @@ def _write(folder: Path, chosen: Protocol, runs: int, before: int, ended: dict[A
         sample = ended[episode.task_id, before + run + 1]
         played, store = _trajectory(sample.store["episode"]), sample.store
         took = (store["tokens"], store.get("answers", {}), Bill(*store.get("bill", ())))
-        journal.append(Played(position, replace(played, run=run), *took))
+        journal.append(PlayedEpisode(position, replace(played, run=run), *took))
         times.append((_seconds(sample.started_at), _seconds(sample.completed_at)))
     journal.seconds = _covered(times)
     run = journal.finish(source, facts["sampling"], facts["privileged"])

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from leaderboard.result import Result
+from leaderboard.result import ReplayResult
 from leaderboard.schema import CHECKPOINTS
 from leaderboard.standings.rows import Row
 from natlang_envs.errors import UsageError
@@ -29,7 +29,7 @@ class Failure(NamedTuple):
     share: float
 
 
-def failures(result: Result) -> dict[str, list[Failure]]:
+def failures(result: ReplayResult) -> dict[str, list[Failure]]:
     """Return the tables of a page by what failed, the most frequent first; none where nothing failed or was counted."""
     counted = {"episodes": result.failed_episodes, "commands": result.failed_commands}
     return {what: _lines(counts, what == "episodes") for what, counts in counted.items() if counts}

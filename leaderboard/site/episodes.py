@@ -12,7 +12,7 @@ from typing import Any
 
 import gymnasium
 
-from leaderboard.result import Result
+from leaderboard.result import ReplayResult
 from leaderboard.rounds import protocol_of
 from leaderboard.verify import beside_of, opened
 from natlang_envs.env import NatLangEnv, unwrap
@@ -25,7 +25,7 @@ from natlang_envs.trajectory import Trajectory, parse_line, play_again, stream_l
 SHOWN = 12  # successes, and as many failures, that a page shows at least if the entry has them
 
 
-def shown_episodes(result: Result, protocol: Protocol, kinds: dict[str, dict[str, str]]) -> list[int]:
+def shown_episodes(result: ReplayResult, protocol: Protocol, kinds: dict[str, dict[str, str]]) -> list[int]:
     """Return the numbers, from 0, of the episodes that an entry's page shows.
 
     These are the first success and the first failure of each kind of task, and the first of all until there are 12 of

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import groupby
 from statistics import fmean
 
-from leaderboard.result import Result
+from leaderboard.result import ReplayResult
 from leaderboard.standings.rows import Row
 from leaderboard.verify import Verified
 from natlang_envs.evaluation.statistics import two_level_interval
@@ -75,7 +75,7 @@ def _series(name: str, members: list[Row]) -> Row:
     )
 
 
-def _together(entries: list[Verified]) -> Result:
+def _together(entries: list[Verified]) -> ReplayResult:
     """Return the results of all seeds as one; the interval is over seeds and tasks."""
     results = [each.result for each in entries]
     # Seeds are played one after the other, as runs are.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from leaderboard.copies import is_optimal_and_silent
 from leaderboard.git import git
-from leaderboard.result import LEDGER_FILE, Result, read_ledger, write_ledger
+from leaderboard.result import LEDGER_FILE, ReplayResult, read_ledger, write_ledger
 from leaderboard.rounds import protocol_of
 from leaderboard.schema import one_line
 from leaderboard.standings.badges import (
@@ -140,14 +140,14 @@ def entry_folders(submissions: Path) -> list[Path]:
     return sorted(each for each in found if not each.name.startswith("."))
 
 
-def _as_before(before: Result, now: Result) -> Result:
+def _as_before(before: ReplayResult, now: ReplayResult) -> ReplayResult:
     """Return a result with the date of an earlier equal one, so that the ledger stays as it is."""
     dated = now.model_copy(update={"date": before.date, "package": before.package})
     uncounted = {"failed_commands": None, "failed_episodes": None}
     return dated if before in (dated, dated.model_copy(update=uncounted)) else now
 
 
-def _find(submissions: Path, folder: Path, ledger: dict[str, Result]) -> _Found:
+def _find(submissions: Path, folder: Path, ledger: dict[str, ReplayResult]) -> _Found:
     path = folder.relative_to(submissions).as_posix()
     try:
         submission = opened(folder)

@@ -23,7 +23,7 @@ from natlang_envs.evaluation.chat_response import (
     IS_IT_ONE,
     MAX_BODY,
     Bill,
-    Completion,
+    ChatReply,
     Problem,
     completion_of,
     plain,
@@ -88,7 +88,7 @@ class ChatEndpoint:
         self.tokens = Bill()
 
     def answer(self, system: str, prompt: str) -> str:
-        """Return the model's answer to a prompt, below a system message, as `Completion.text` has it."""
+        """Return the model's answer to a prompt, below a system message, as `ChatReply.text` has it."""
         return self.ask([{"role": "system", "content": system}, {"role": "user", "content": prompt}]).text
 
     def ask(
@@ -96,7 +96,7 @@ class ChatEndpoint:
         messages: Sequence[Mapping[str, Any]],
         tools: Sequence[Mapping[str, Any]] = (),
         failed: Callable[[Problem], None] = lambda _: None,
-    ) -> Completion:
+    ) -> ChatReply:
         """Return the model's whole answer to a conversation.
 
         Args:

@@ -16,7 +16,7 @@ from natlang_envs.answers import read_answer
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput, Decision
 from natlang_envs.evaluation.chat_endpoint import ChatEndpoint, RefusedPromptError
-from natlang_envs.evaluation.chat_response import Bill, Completion
+from natlang_envs.evaluation.chat_response import Bill, ChatReply
 from natlang_envs.evaluation.chat_settings import ChatSettings, read_settings
 from natlang_envs.evaluation.model_requests import UNREAD, Requests
 from natlang_envs.prompt import chat_messages
@@ -118,7 +118,7 @@ class ChatPlayer:
         for each in range(step - shown, step):
             if (kept := view.requests.answered(each)) is None:
                 return messages
-            text = Completion(kept["message"]).text
+            text = ChatReply(kept["message"]).text
             turns += [{"role": "user", "content": kept["new"]}, {"role": "assistant", "content": text}]
         if shown < step:
             turns[0]["content"] = f"Task: {view.task}\n{turns[0]['content']}"
@@ -145,7 +145,7 @@ def decision_of(view: AgentInput, kept: Mapping[str, Any]) -> Decision:
     problem = "unfinished" if kept["cut"] else reading.problem
     view.requests.read(step, problem or reading.form)
     if problem or reading.command is None:
-        return Decision(f"[{problem}]", f"[{problem}] {Completion(kept['message']).text}", tokens)
+        return Decision(f"[{problem}]", f"[{problem}] {ChatReply(kept['message']).text}", tokens)
     return Decision(reading.command, reading.rest.removeprefix("Thought:").strip() or None, tokens)
 
 

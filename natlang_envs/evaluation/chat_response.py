@@ -89,7 +89,7 @@ class Problem(Exception):  # noqa: N818 - becomes a UsageError with the address 
         self.bill = Bill()
 
 
-class Completion(NamedTuple):
+class ChatReply(NamedTuple):
     """A whole answer, or one that its own limit of tokens `cut`: its message, and what it took."""
 
     message: dict[str, Any]
@@ -162,14 +162,14 @@ def pause_asked(headers: Mapping[str, str]) -> float | None:
         return None
 
 
-def completion_of(body: bytes) -> Completion:
+def completion_of(body: bytes) -> ChatReply:
     """Return the answer that is in a body, or raise what is wrong with it, with what it counts."""
     body = body.removeprefix(b"\xef\xbb\xbf")
     is_stream = body.lstrip()[:1] in (b"d", b"e", b":", b"i", b"r")
     done = _joined(body.decode("utf-8", "backslashreplace")) if is_stream else _parsed(body)
     bill = _bill(_member(done, "usage"))
     try:
-        return Completion(*_answer(done), bill)
+        return ChatReply(*_answer(done), bill)
     except Problem as problem:
         problem.bill = bill._replace(uncounted=0)
         raise

@@ -16,11 +16,11 @@ from natlang_envs.env import strip_unless_listed, unwrap
 from natlang_envs.evaluation.agents import Agent, AgentInput, Decision, decide, is_privileged
 from natlang_envs.evaluation.model_requests import Requests
 from natlang_envs.evaluation.protocols import Protocol
-from natlang_envs.evaluation.runs import Place, Played
+from natlang_envs.evaluation.runs import Place, PlayedEpisode
 from natlang_envs.prompt import PathStep
 from natlang_envs.trajectory import MAX_ACTION_CHARACTERS, MAX_REFLECTION_BYTES, Recorder, as_recorded
 
-BatchResult = tuple[list[Played], Exception | None]  # the episodes that have ended, and what stopped the others
+BatchResult = tuple[list[PlayedEpisode], Exception | None]  # the episodes that have ended, and what stopped the others
 
 
 class EpisodePlayer:
@@ -37,7 +37,7 @@ class EpisodePlayer:
         self._envs: dict[int, list[gymnasium.Env[str, str]]] = {}
         self._lock = threading.Lock()
 
-    def play(self, batch: Sequence[Place]) -> Iterator[Played]:
+    def play(self, batch: Sequence[Place]) -> Iterator[PlayedEpisode]:
         """Play episodes in step, each in an environment of its own."""
         with self._lock:
             agent = self._agent = self._agent or self._make()
@@ -56,7 +56,7 @@ class EpisodePlayer:
             running = [episode for episode in running if not episode.ended]
 
     def result(self, batch: Sequence[Place]) -> BatchResult:
-        done: list[Played] = []
+        done: list[PlayedEpisode] = []
         try:
             done.extend(self.play(batch))
         except Exception as error:
@@ -94,7 +94,7 @@ class PlayerThreads:
         self._player.close()
 
 
-def play_with(pool: WorkerPool, batches: Iterable[list[Place]]) -> Iterator[Played]:
+def play_with(pool: WorkerPool, batches: Iterable[list[Place]]) -> Iterator[PlayedEpisode]:
     """Play batches with a pool. When one fails, those that have begun are played to their end before it is raised."""
     waiting = iter(batches)
     errors: list[BaseException] = []
@@ -154,10 +154,10 @@ class RunningEpisode:
         listed = info["admissible_commands"]
         self.given = replace(self.given, path=path, observation=observation, admissible_commands=listed)
 
-    def played(self) -> Played:
+    def played(self) -> PlayedEpisode:
         asked = self.given.requests
         recorded = as_recorded(self._env, self._recorder.trajectory())
-        return Played(self._position, recorded, self._tokens, dict(asked.answers), asked.bill)
+        return PlayedEpisode(self._position, recorded, self._tokens, dict(asked.answers), asked.bill)
 
 
 def bounded(action: str, reflection: str | None, listed: Sequence[str]) -> tuple[str, str | None]:

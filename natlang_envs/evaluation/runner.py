@@ -26,7 +26,7 @@ from natlang_envs.evaluation.runs import (
     RUN_FILE,
     Journal,
     Place,
-    Played,
+    PlayedEpisode,
     Provenance,
     Run,
     finished_run,
@@ -162,7 +162,7 @@ def evaluate(
         return journal.finish(source, is_sampling(agent), is_privileged(agent)), journal.trajectories()
 
 
-def _after(now: Progress, played: Played, budget: Budget) -> Progress:
+def _after(now: Progress, played: PlayedEpisode, budget: Budget) -> Progress:
     episode, asked = played.trajectory, bool(played.answers)
     won, unread = now.won + episode.success, now.unread + (asked and bool(lost_by(episode)))
     return Progress(now.done + 1, now.total, won, now.tokens + played.tokens, unread, budget.bill)
@@ -176,7 +176,7 @@ def _check_ready(protocol: Protocol) -> None:
             env.reset(seed=episode.seed, options={"task_id": episode.task_id})
 
 
-def _play_here(player: EpisodePlayer, batches: Iterable[list[Place]]) -> Iterator[Played]:
+def _play_here(player: EpisodePlayer, batches: Iterable[list[Place]]) -> Iterator[PlayedEpisode]:
     with closing(player):
         for each in batches:
             yield from player.play(each)

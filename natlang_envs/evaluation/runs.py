@@ -156,7 +156,7 @@ def finished_run(
 
 
 @dataclass(frozen=True)
-class Played:
+class PlayedEpisode:
     """An episode that has ended: its position in the run, what was recorded, and what it took of a model."""
 
     position: int
@@ -183,7 +183,7 @@ class Journal:
         checkpoint: str = "",
         settings: dict[str, str] | None = None,
     ) -> None:
-        self.played: dict[int, Played] = {}
+        self.played: dict[int, PlayedEpisode] = {}
         self.seconds = 0.0
         self._newest = time.perf_counter()
         self._length = 0  # of the file, as this process left it
@@ -232,13 +232,13 @@ class Journal:
         if place not in self._places:
             raise ValueError("this episode is not of this run")
         asked = (dict(content.get("answers", {})), Bill(*content.get("bill", ())))
-        self.played[place[0]] = Played(place[0], trajectory, int(content["tokens"]), *asked)
+        self.played[place[0]] = PlayedEpisode(place[0], trajectory, int(content["tokens"]), *asked)
         self.seconds += float(content["seconds"])
 
     def todo(self) -> list[Place]:
         return [place for place in self._places if place[0] not in self.played]
 
-    def append(self, episode: Played) -> None:
+    def append(self, episode: PlayedEpisode) -> None:
         """Keep an episode that has ended."""
         self.played[episode.position] = episode
         now = time.perf_counter()

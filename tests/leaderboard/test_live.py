@@ -15,8 +15,8 @@ import pytest
 from leaderboard.audit import audit
 from leaderboard.changes import check_changes
 from leaderboard.pack import pack
-from leaderboard.rounds import ROUNDS_FILE, commit, commitment_file, note_beacon, read_rounds
-from leaderboard.schema import SUBMISSIONS, read_submission
+from leaderboard.rounds import ROUNDS_FILE, commit, commitment_file, note_beacon, read_commitment, read_rounds
+from leaderboard.schema import CHECKPOINTS, SUBMISSIONS, read_submission
 from leaderboard.site import build
 from leaderboard.standings import replay_all, standings
 from leaderboard.standings.badges import BADGES_FILE, note_badge
@@ -266,6 +266,12 @@ def test_what_cannot_be_committed_is_refused(beside: Path, calendar: Calendar) -
     refused("unknown board", board="autoexplore/v2")
     refused("there is no agent and no module 'nowhere'", agent="nowhere:agent")
     refused("name: ", name="../up")
+
+
+def test_a_published_player_is_committed_with_all_its_files(beside: Path, calendar: Calendar) -> None:
+    player = Path(__file__).parents[2] / CHECKPOINTS / "slips-100-seed0.json"
+    made = read_commitment(commit(f"reflect-rl:{player}", BOARD, MONTH, "slips", beside=beside))
+    assert made.agent == f"reflect-rl:{player.name}"
 
 
 def test_code_of_an_installed_package_cannot_be_committed_by_its_name(
