@@ -19,7 +19,7 @@ from typer.main import get_command
 
 from natlang_envs.cli.main import app
 from natlang_envs.cli.support import EXTRAS
-from natlang_envs.evaluation import load_protocol, protocol_names, why_development
+from natlang_envs.evaluation import load_protocol, protocol_names
 from natlang_envs.files import write_whole
 from natlang_envs.make_env import make_env
 from natlang_envs.registration import ENVIRONMENTS, SANDBOXED, Registration
@@ -116,7 +116,7 @@ def protocols() -> Iterator[str]:
             f"`{each.name}`",
             str(len(each.episodes)),
             str(each.horizon),
-            f"no: {why}" if (why := why_development(each.name)) else "yes",
+            f"no: {why}" if (why := each.development) else "yes",
             each.description.replace("|", "\\|"),
         ]
         for each in map(load_protocol, protocol_names())

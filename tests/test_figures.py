@@ -14,7 +14,7 @@ from statistics import fmean
 
 import pytest
 
-from leaderboard.result import LEDGER_FILE, Result, read_ledger
+from leaderboard.result import LEDGER_FILE, ReplayResult, read_ledger
 from natlang_envs.evaluation.protocols import load_protocol
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import Interval, two_level_interval
@@ -214,12 +214,12 @@ FIGURES = {
 
 
 @cache
-def ledger() -> dict[str, Result]:
+def ledger() -> dict[str, ReplayResult]:
     return read_ledger(ROOT / "leaderboard" / LEDGER_FILE)
 
 
 @cache
-def result(entry: str) -> Result:
+def result(entry: str) -> ReplayResult:
     """Return what the recording of an entry earned; the ledger's line must be of this very recording."""
     found = ledger()[entry]
     recording = (ROOT / "leaderboard/submissions" / entry / TRAJECTORIES_FILE).read_bytes()
