@@ -82,19 +82,11 @@ _NAME: Final = re.compile(r"(.*?)\s*[#(]*(\d*)\)*")
 
 
 class Named(NamedTuple):
-    """What a command names.
+    """What a command names."""
 
-    Attributes:
-        kind: In letters alone, such as "apple"; that of the game where it was recognised.
-        number: None where the command has none.
-        known: Whether anything in ALFWorld's rooms is of this kind.
-        corrected: Whether the kind was written otherwise.
-    """
-
-    kind: str
+    kind: str  # in letters alone, such as "apple"; that of the game where it was recognised
     number: int | None
-    known: bool
-    corrected: bool
+    corrected: bool  # whether the kind was written otherwise
 
     @property
     def words(self) -> str:
@@ -139,11 +131,11 @@ class Lexicon:
             return None
         if kind in self.kinds:
             # As the game writes a name, but that there may be a blank too few or many.
-            return Named(kind, number, True, " ".join(words) != (f"{kind} {number}" if found[2] else kind))
+            return Named(kind, number, " ".join(words) != (f"{kind} {number}" if found[2] else kind))
         others = [each for each in (*_KINDS.get(kind, "").split(), kind.removesuffix("s")) if each in self.kinds]
         here = [each for each in others if each in self.places or each in self.things]
         other = next(iter(here or others), self._misspelt.meant(kind))
-        return Named(other or kind, number, other is not None, True)
+        return Named(other or kind, number, True)
 
 
 def read_command(command: str, lexicon: Lexicon) -> ParsedCommand:

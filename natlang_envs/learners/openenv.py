@@ -84,15 +84,10 @@ class TaskState(State):
 
 @dataclass
 class Served:
-    """What a server serves: one environment, in one split.
+    """What a server serves: one environment, in one split."""
 
-    Attributes:
-        make: Makes the environment of a session.
-        split: The split of its tasks.
-    """
-
-    make: Callable[[], NatLangEnv]
-    split: str
+    make: Callable[[], NatLangEnv]  # makes the environment of a session
+    split: str  # the split of its tasks
 
     @cached_property
     def name(self) -> str:

@@ -62,21 +62,13 @@ class Step(NamedTuple):
 
 
 class EngineRecording(NamedTuple):
-    """A game as it was played.
+    """A game as it was played."""
 
-    Attributes:
-        name: The game's task id.
-        grammar: One of `GRAMMARS`.
-        versions: Of the packages that played it, and of the walk.
-        seconds: How long that took.
-        steps: The beginning, `RANDOM_STEPS` steps, and those of the reference plan from there.
-    """
-
-    name: str
-    grammar: str
-    versions: dict[str, str]
-    seconds: float
-    steps: tuple[Step, ...]
+    name: str  # the game's task id
+    grammar: str  # one of `GRAMMARS`
+    versions: dict[str, str]  # of the packages that played it, and of the walk
+    seconds: float  # how long that took
+    steps: tuple[Step, ...]  # the beginning, `RANDOM_STEPS` steps, and those of the reference plan from there
 
     @property
     def plan_won(self) -> bool:
@@ -84,31 +76,17 @@ class EngineRecording(NamedTuple):
 
 
 class EngineDifference(NamedTuple):
-    """Where two engines part.
+    """Where two engines part."""
 
-    Attributes:
-        step: 0 at the beginning.
-        command: What was done.
-        what: "text", "commands", or "won".
-        expected: TextWorld's.
-        got: Ours.
-    """
-
-    step: int
-    command: str
-    what: str
-    expected: str
-    got: str
+    step: int  # 0 at the beginning
+    command: str  # what was done
+    what: str  # "text", "commands", or "won"
+    expected: str  # TextWorld's
+    got: str  # ours
 
 
 def play(player: AnyWorld, text: GameText, name: str) -> tuple[Step, ...]:
-    """Play a game: a random walk, seeded by the game's name, and then the reference plan.
-
-    Args:
-        player: The real engine, at the game's beginning.
-        text: The game.
-        name: Its task id.
-    """
+    """Play a random walk, seeded by the game's name, and then the reference plan; `player` is the real engine."""
     random = TaskRandom(f"conformance/{WALK}/{name}")
     shadow = World(parse_game(text))  # the plan needs full knowledge
     steps = [Step("", player.intro(), player.commands, player.won)]
