@@ -272,9 +272,10 @@ def _parse(value: Any) -> Trajectory:
     for name, kind in _TYPES.items():
         given = content[name]
         if name in _LISTS:
-            if type(given) is not list or not all(type(each) in _LISTS[name] for each in given):
+            items = cast("list[Any]", given)
+            if type(given) is not list or not {*map(type, items)} <= {*_LISTS[name]}:
                 raise ValueError(f"{name} must be a list of {_LISTS[name][0].__name__}")
-            content[name] = tuple(given)
+            content[name] = tuple(items)
         elif type(given) is not kind:
             raise ValueError(f"{name} must be {kind.__name__}, not {given!r}")
     return Trajectory(**content)

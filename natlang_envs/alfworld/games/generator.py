@@ -163,7 +163,7 @@ def weighted_aims(task_type: str, here: Room) -> WeightedChoice[Aim]:
 def is_possible(aim: Aim, here: Room) -> bool:
     """Return whether a room has what a task is about, and what it takes."""
     types = tuple(receptacle.type for receptacle in here.receptacles)
-    if aim.object_type not in here.movable or not places_for(aim.object_type, types, aim).outcomes:
+    if aim.object_type not in here.movable or not places_for(aim.object_type, types, aim).reached:
         return False
     station = STATIONS.get(aim.task_type)
     if aim.task_type == LOOK:
