@@ -30,8 +30,8 @@ class WeightedChoice(Generic[Outcome]):
     def __init__(self, weights: Iterable[tuple[Outcome, int]]) -> None:
         # `outcomes` holds those with a weight above 0, in the order given.
         kept = [(outcome, weight) for outcome, weight in weights if weight > 0]
-        self.outcomes = tuple(outcome for outcome, _ in kept)
-        self._sums = tuple(accumulate(weight for _, weight in kept))
+        self.outcomes = tuple([outcome for outcome, _ in kept])
+        self._sums = tuple(accumulate([weight for _, weight in kept]))
 
     def draw(self, random: TaskRandom) -> Outcome:
         """Return an outcome; there must be one."""
@@ -106,19 +106,25 @@ class Layout(NamedTuple):
     start: Location
 
 
-class Places(NamedTuple):
+class Places:
     """Where objects of a type can lie in a room: the receptacles of each choice, its main one first; none: loose."""
 
-    choices: WeightedChoice[tuple[int, ...]]
-    reached: tuple[tuple[int, ...], ...]  # the choices that are not loose
+    __slots__ = ("_choices", "_single", "reached")
+
+    def __init__(self, weights: Iterable[tuple[tuple[int, ...], int]]) -> None:
+        self._choices = WeightedChoice(weights)
+        self.reached = tuple(filter(None, self._choices.outcomes))
+        self._single = [*map(len, self.reached)].count(1)
 
     def choose(self, full: set[int], sought: bool, random: TaskRandom) -> tuple[int, ...]:
         """Return the receptacles for an object; if all are full, none, or any for what is sought."""
-        if not self.choices.outcomes:
-            return ()
-        if full and self.reached and not any(full.isdisjoint(choice) for choice in self.reached):
-            return self.choices.draw(random) if sought else ()
-        while not full.isdisjoint(chosen := self.choices.draw(random)):
+        # Fewer full ones than choices of one receptacle leave a choice: for speed.
+        if len(full) >= self._single and not any(map(full.isdisjoint, self.reached)):
+            if self.reached and full:
+                return self._choices.draw(random) if sought else ()
+            if not self._choices.outcomes:
+                return ()
+        while not full.isdisjoint(chosen := self._choices.draw(random)):
             pass
         return chosen
 
@@ -137,7 +143,7 @@ class Grounds:
     def __init__(self, here: Room) -> None:
         known = floor_plans()
         self.types = tuple([each.type for each in here.receptacles])
-        self.single = frozenset([index for index, kind in enumerate(self.types) if kind in known.single])
+        self._single = frozenset([index for index, kind in enumerate(self.types) if kind in known.single])
         self.locations = [here.locations[each.location] for each in here.receptacles]
         self.habits = {
             kind: Habit(_numbers(kind), _places(kind, self.types, None), known.loose.get(kind, 0))
@@ -163,7 +169,7 @@ class Grounds:
         What the task is about is cold in the receptacles `cold`; nothing else is, officially.
         """
         found: list[Object] = []
-        full: set[int] = set()
+        full, single = set[int](), self._single
         for kind, (numbers, places, loose) in habits.items():
             sought = kind == aim.object_type
             alike: list[Object] = []
@@ -171,7 +177,8 @@ class Grounds:
                 # Officially too, some objects lie where nobody can take them.
                 hidden = loose is not None and random.chance(loose, 1_000)
                 chosen = () if hidden else places.choose(full, sought, random)
-                full.update(self.single.intersection(chosen))
+                if not single.isdisjoint(chosen):
+                    full.update(single.intersection(chosen))
                 alike.append(self.put(kind, chosen, alike, random, sought and not cold.isdisjoint(chosen)))
             found += alike
         return found
@@ -240,10 +247,9 @@ def places_for(kind: str, receptacle_types: tuple[str, ...], aim: Aim) -> Places
 @lru_cache(maxsize=_KEPT)
 def _places(kind: str, receptacle_types: tuple[str, ...], barred: str | None) -> Places:
     weights = floor_plans().places.get(kind, {})
-    choices = WeightedChoice(
-        ((index,), weights.get(each, 0) if each != barred else 0) for index, each in enumerate(receptacle_types)
+    return Places(
+        [((index,), weights[each]) for index, each in enumerate(receptacle_types) if each in weights and each != barred]
     )
-    return Places(choices, choices.outcomes)
 
 
 @cache

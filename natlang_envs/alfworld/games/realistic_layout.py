@@ -79,8 +79,7 @@ def _lying(number: int, kind: str, barred: str, sought: bool) -> Places:
             for index in main:
                 choice = _with_nearest(here, index, where[1:])
                 weights[choice] = weights.get(choice, 0) + weight // len(main)
-    choices = WeightedChoice(sorted(weights.items()))
-    return Places(choices, tuple(each for each in choices.outcomes if each))
+    return Places(sorted(weights.items()))
 
 
 def _with_nearest(here: Room, main: int, others: tuple[str, ...]) -> tuple[int, ...]:
