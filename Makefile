@@ -109,10 +109,11 @@ bench: textworld
 oldest: $(OLDEST_INSTALLED)
 	$(OLDEST)/bin/pytest -n $(WORKERS) -m "not slow" tests/natlang_envs
 
-$(INSTALLED): pyproject.toml constraints.txt
+$(INSTALLED): pyproject.toml constraints.txt examples/judges/pyproject.toml
 	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/$(PIP_INSTALL) -c constraints.txt setuptools
-	$(BIN)/$(PIP_INSTALL) -c constraints.txt --no-build-isolation -e ".[agent,eight-bit,data,explore,leaderboard,ray,docs,dev]"
+	$(BIN)/$(PIP_INSTALL) -c constraints.txt --no-build-isolation \
+		-e ".[agent,eight-bit,data,explore,leaderboard,ray,docs,dev]" -e examples/judges
 	touch $@
 
 $(OLDEST_INSTALLED): pyproject.toml constraints-oldest.txt

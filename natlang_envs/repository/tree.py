@@ -160,7 +160,7 @@ class Repository(Renewable):
 
     @property
     def shows_ignored(self) -> bool:
-        """Whether what git ignores is there, too."""
+        """Whether files that git ignores are included."""
         return self._ignored
 
     def folder(self, path: str) -> Folder:
@@ -172,11 +172,11 @@ class Repository(Renewable):
         return self._folders[path]
 
     def others(self, path: str) -> tuple[str, ...]:
-        """Return the sorted names of what is neither folder nor file in a folder."""
+        """Return the sorted names in a folder that are neither folders nor files, such as sockets."""
         return self._others.get(path, ())
 
     def kind(self, path: str) -> Kind | None:
-        """Return what there is of this path, or None."""
+        """Return whether a path is a file, a folder or something else; None if it does not exist."""
         if path in self._marks:
             return "file"
         if path in self._folders:
@@ -264,7 +264,6 @@ class Repository(Renewable):
             os.close(opened)
 
     def _in_its_folder(self, path: str, act: Callable[[bytes, int], _T]) -> _T:
-        """Do something with the name of a file in its open folder."""
         _ = self._marks[path]
         *parts, name = parts_of(path)
         try:
@@ -278,7 +277,7 @@ class Repository(Renewable):
             raise self._changed(path)
 
     def is_executable(self, path: str) -> bool:
-        """Return whether there is a file of this path that may be run as a program."""
+        """Return whether a path is a file with the owner's execute permission."""
         mark = self._marks.get(path)
         return mark is not None and bool(mark.mode & 0o100)
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import gymnasium
@@ -153,6 +156,24 @@ def test_a_window_holds_the_lines_that_speak_of_the_question():
     assert "tallow" in window_of("What is the gate greased with?", text, 100)
 
 
+def test_a_window_does_not_depend_on_the_seed_of_hashing():
+    script = (
+        "import random; from reference_agent.memory.judging import window_of\n"
+        "draw = random.Random(0)\n"
+        "words = [''.join(draw.choices('abcdefghij', k=5)) for _ in range(60)]\n"
+        "for _ in range(100):\n"
+        "    text = '\\n'.join(' '.join(draw.choices(words, k=9)) for _ in range(60))\n"
+        "    print(window_of(' '.join(draw.sample(words, 12)), text))"
+    )
+    first, second = (
+        subprocess.run(
+            [sys.executable, "-c", script], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True
+        ).stdout
+        for seed in ("1", "2")
+    )
+    assert first == second
+
+
 def test_lifts_are_kept_and_a_line_that_was_cut_is_computed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     table = tmp_path / "lifts.jsonl"
     monkeypatch.setattr(LiftJudge, "_lifts", lambda self, readings: [float(len(each.path)) for each in readings])
@@ -207,7 +228,7 @@ def test_a_player_is_taught_and_a_run_that_was_stopped_resumes_to_the_same_bytes
         (tmp_path / "two" / name).unlink()
     assert taught(tmp_path / "two", canal, lessons, questions=20) == stages
     assert all((tmp_path / "two" / name).read_bytes() == (tmp_path / "one" / name).read_bytes() for name in files)
-    with pytest.raises(UsageError, match="holds players of other settings"):
+    with pytest.raises(UsageError, match="holds what was made from other inputs"):
         taught(tmp_path / "two", canal, lessons._replace(curriculum=False), questions=20)
 
 

@@ -28,9 +28,9 @@ from natlang_envs.evaluation.protocols import Episode, Protocol
 from natlang_envs.evaluation.runs import provenance
 from natlang_envs.prompt import PathStep
 from natlang_envs.repository.texts import FILE_BUDGET
-from reference_agent.families.autoexplore.mender.training import Bugs, Result, Settings, lessons, train_menders, wins
-from reference_agent.mender.agent import MenderAgent
-from reference_agent.mender.code import Code
+from natlang_judges.mender.agent import MenderAgent
+from natlang_judges.mender.code import Code
+from natlang_judges.mender.training import Bugs, Result, Settings, lessons, train_menders, wins
 from reference_agent.run.command import app
 from tests.support.kiosk import KIOSK, TASKS, kiosk
 
@@ -67,7 +67,7 @@ def test_training_repeats_by_its_seed_and_goes_on_where_it_was_stopped(
     fewer = copy(bugs)
     fewer.about = {**bugs.about, "tasks": 1}
     for settings, train in ((SHORT._replace(updates=6), bugs), (SHORT, fewer)):
-        with pytest.raises(UsageError, match="holds menders of other settings: choose another folder"):
+        with pytest.raises(UsageError, match="holds what was made from other inputs"):
             train_menders(tmp_path, 1, settings, silent, train, bugs)
 
 
@@ -210,7 +210,7 @@ def test_a_mender_is_no_other_player(trained: list[Result], published: Path, tmp
         load_agent(f"searcher:{trained[0].weights}")
     (tmp_path / "other.safetensors").write_bytes(b"nothing")
     told = CliRunner().invoke(app, ["publish", str(tmp_path / "other.safetensors"), str(tmp_path / "other.json")])
-    assert "holds no judge: name a .safetensors file of `reflect-rl search` or `reflect-rl mend`" in str(told.exception)
+    assert "holds no player: name a .safetensors file of `reflect-rl remember`" in str(told.exception)
     assert not (tmp_path / "other.json").exists()
 
 
@@ -246,3 +246,9 @@ def test_bad_input_is_refused_in_a_line(trained: list[Result], tmp_path: Path) -
     view = AgentInput("Find it: x", (), "# Task\nFind it: x", ("exit",), np.random.default_rng(0))
     with pytest.raises(UsageError, match="agent 'mender' mends code"):
         MenderAgent(trained[0].weights)(view)
+
+
+def test_menders_learn_from_the_split_train() -> None:
+    assert Bugs(1).about == {"split": "train", "tasks": 1}
+    with pytest.raises(UsageError, match="split='test' may hold test tasks"):
+        Bugs(1, split="test")

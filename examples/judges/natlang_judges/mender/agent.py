@@ -10,9 +10,9 @@ import numpy as np
 
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput
-from reference_agent.mender.desk import Desk
-from reference_agent.mender.judge import MENDER, chosen
-from reference_agent.mender.notes import Option
+from natlang_judges.mender.desk import Desk
+from natlang_judges.mender.judge import MENDER, chosen
+from natlang_judges.mender.notes import Option
 
 
 @dataclass

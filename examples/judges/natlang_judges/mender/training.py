@@ -20,11 +20,12 @@ from natlang_envs.errors import UsageError
 from natlang_envs.files import only_process, write_whole
 from natlang_envs.repository.mutations import Edit, apply, edits
 from natlang_envs.tasks import check_learning_split
-from reference_agent.families.autoexplore.searcher.run import claim
-from reference_agent.mender.code import Code, Features
-from reference_agent.mender.desk import Choose, Desk
-from reference_agent.mender.judge import MENDER, Judge, chosen
-from reference_agent.mender.notes import EDIT, FOLDER, PAGE, RUN, TEXT, Option
+from natlang_judges.mender.code import Code, Features
+from natlang_judges.mender.desk import Choose, Desk
+from natlang_judges.mender.judge import MENDER, Judge, chosen
+from natlang_judges.mender.notes import EDIT, FOLDER, PAGE, RUN, TEXT, Option
+from natlang_judges.searcher.run import SETTINGS
+from reference_agent.run.inputs import claim_inputs
 
 GAMES = 24  # tasks of an update by reward
 _BATCH = 48
@@ -332,7 +333,7 @@ def train_menders(
     torch.set_num_threads(1)
     out.mkdir(parents=True, exist_ok=True)
     with only_process(out):
-        claim(out, {**train.about, **settings._asdict()}, "menders")
+        claim_inputs(out / SETTINGS, {**train.about, **settings._asdict()})
         found: list[Result] = []
         for seed in range(seeds):
             folder = out / f"seed{seed}"

@@ -12,11 +12,11 @@ from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput
 from natlang_envs.repository.hits import read_list
 from natlang_envs.repository.texts import EXIT, read_question, steps_left
-from natlang_envs.repository.walk import Memory, Place, Walk
-from reference_agent.searcher.evidence import gather
-from reference_agent.searcher.games import Games, stack
-from reference_agent.searcher.judge import Options, draw
-from reference_agent.searcher.walking import SEARCHER, WalkGames, WalkQuestions, map_of
+from natlang_envs.repository.walk import PagePosition, Walk, WalkMemory
+from natlang_judges.searcher.evidence import gather
+from natlang_judges.searcher.games import Games, stack
+from natlang_judges.searcher.judge import Options, draw
+from natlang_judges.searcher.walking import SEARCHER, WalkGames, WalkQuestions, map_of
 
 Steps = tuple[list[list[str]], ...]  # the commands of each list or file, for each kind of step
 Ways = dict[tuple[str, ...], list[str]]
@@ -43,7 +43,7 @@ class SearcherAgent:
     def __init__(self, weights: Path, sampling: bool = False) -> None:
         self.sampling = sampling
         self.judge = SEARCHER.read(weights)
-        self._memory = Memory()
+        self._memory = WalkMemory()
         self._begun: dict[np.random.Generator, Ways] = {}  # what is left of ways, by the game and what was done
 
     def __call__(self, view: AgentInput) -> str:
@@ -143,7 +143,7 @@ class SearcherAgent:
         return games, (opens, reads, names)
 
 
-def _way(walk: Walk, end: Place, last: str) -> list[str]:
+def _way(walk: Walk, end: PagePosition, last: str) -> list[str]:
     """Return the commands to a place, and the one that is given there."""
     there = copy(walk)
     way: list[str] = []

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from reference_agent.searcher.games import Games, Questions
-from reference_agent.searcher.judge import MOST, NAME, READ, SEARCH, Judge, Options, draw, drawn
-from reference_agent.searcher.walking import Marks, WalkGames, WalkQuestions
+from natlang_judges.searcher.games import Games, Questions
+from natlang_judges.searcher.judge import MOST, NAME, READ, SEARCH, Judge, Options, draw, drawn
+from natlang_judges.searcher.walking import Marks, WalkGames, WalkQuestions
 
 _BATCH = 64  # questions
 _DOUBT = 0.003  # what doubt about the kind of step is worth, where a game won is worth 1

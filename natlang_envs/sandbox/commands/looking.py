@@ -1,32 +1,32 @@
-"""The commands that need no process: cd, ls, cat, head, tail and echo, as the programs of these names answer.
+"""The commands that look around: folders, and files or their first and last lines.
 
-They see files through the overlay and nothing else. The root of the repository is shown as `/work`; whatever would
-lead out of it is answered, never tried.
+They answer as the programs of these names do. They see files through the overlay and nothing else. The root of the
+repository is shown as `/work`; a path that leads out of it is answered, never tried.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from itertools import dropwhile
 
 from natlang_envs.sandbox.changes.overlay import Overlay
 from natlang_envs.sandbox.commands.context import (
     NO_FOLDER,
     ROOT,
+    Command,
     CommandContext,
     CommandError,
+    CommandKind,
     Output,
-    Readable,
     existing,
     named,
     read_options,
 )
+from natlang_envs.sandbox.commands.files import Readable, each_file
 
 
 def cd(context: CommandContext, words: Sequence[str], output: Output) -> int:
-    """Change the current folder; without an argument, to the root."""
     _, _, operands = read_options("cd", words, "", code=2)
     if len(operands) > 1:
         raise CommandError("cd: too many arguments")
@@ -40,7 +40,6 @@ def cd(context: CommandContext, words: Sequence[str], output: Output) -> int:
 
 
 def ls(context: CommandContext, words: Sequence[str], output: Output) -> int:
-    """List folders, one name a line, sorted by code points."""
     given, _, operands = read_options("ls", words, "1aAFplR", code=2)
     flags = frozenset(given)
     code = 0
@@ -94,38 +93,6 @@ def _listed(files: Overlay, name: str, path: str, flags: frozenset[str]) -> str:
     return f"{ {'folder': 'd', 'file': '-'}.get(kind or '', '?') } {size:>10} {name}"
 
 
-def readable(context: CommandContext, typed: str) -> Readable:
-    """Return a file that is to be read; `-` is standard input."""
-    if typed == "-":
-        return Readable(partial(_piece, context.given), len(context.given))
-    path, kind = existing(context, typed)
-    if kind == "file":
-        return Readable(partial(context.files.part, path), context.files.size(path))
-    raise CommandError("Is a directory" if kind == "folder" else context.files.reason(path))
-
-
-def _piece(given: bytes, start: int, length: int) -> bytes:
-    return given[start : start + length]
-
-
-def each_file(
-    name: str, context: CommandContext, operands: Sequence[str], output: Output, show: Callable[[str, Readable], None]
-) -> int:
-    """Show each file; without any, standard input."""
-    code = 0
-    called = "cannot open '{}'" if name in ("head", "tail") else "{}"
-    for typed in operands or ["-"]:
-        output.check_time()
-        try:
-            file = readable(context, typed)
-        except CommandError as error:
-            output.fail(f"{name}: {called.format(typed)}: {error}")
-            code = 1
-        else:
-            show(typed, file)
-    return code
-
-
 def cat(context: CommandContext, words: Sequence[str], output: Output) -> int:
     """Show files whole; `-n` numbers the lines."""
     flags, _, operands = read_options("cat", words, "n")
@@ -171,31 +138,13 @@ def ends(name: str, context: CommandContext, words: Sequence[str], output: Outpu
     return each_file(name, context, operands, output, show)
 
 
-_ECHO_OPTION = re.compile(r"-[neE]+")
-_ECHO_ESCAPE = re.compile(rb"\\(?:([abefnrtv\\])|0([0-7]{0,3})|x([0-9a-fA-F]{1,2})|c.*)", re.DOTALL)
-_ECHO_LETTERS = dict(zip(b"abefnrtv\\", b"\a\b\x1b\f\n\r\t\v\\", strict=True))
-
-
-def echo(context: CommandContext, words: Sequence[str], output: Output) -> int:
-    r"""Show its arguments; `-n` leaves the line break out, `-e` reads escapes such as `\n`, of which `\c` ends all."""
-    shown = list(dropwhile(_ECHO_OPTION.fullmatch, words))
-    options = "".join(words[: len(words) - len(shown)])
-    content = (" ".join(shown) + "\n" * ("n" not in options)).encode("utf-8", "backslashreplace")
-    output.write(_ECHO_ESCAPE.sub(_unescaped, content) if options.rfind("e") > options.rfind("E") else content)
-    return 0
-
-
-def _unescaped(escape: re.Match[bytes]) -> bytes:
-    letter, octal, hexadecimal = escape.groups()
-    if letter:
-        return bytes([_ECHO_LETTERS[letter[0]]])
-    if octal is None and hexadecimal is None:
-        return b""
-    return bytes([int(octal or b"0", 8) & 255 if hexadecimal is None else int(hexadecimal, 16)])
-
-
-Native = Callable[[CommandContext, Sequence[str], Output], int]
-COMMANDS: dict[str, Native] = {
-    **{"cat": cat, "cd": cd, "echo": echo, "ls": ls},
-    **{name: partial(ends, name) for name in ("head", "tail")},
-}
+KIND = CommandKind(
+    "{commands}: look around; head and tail take -n NUMBER. The top folder is /work.",
+    (
+        Command("cd", cd, "cd FOLDER", reads_names=True),
+        Command("ls", ls, "ls", reads_names=True),
+        Command("cat", cat, "cat FILE", reads_names=True),
+        Command("head", partial(ends, "head"), "head FILE", reads_names=True),
+        Command("tail", partial(ends, "tail"), "tail FILE", reads_names=True),
+    ),
+)

@@ -1,4 +1,4 @@
-"""Commands that change files in their place: `sed -i`, and the edits that models write."""
+"""What writes files: `echo`, `sed -i`, and the edits that models write."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from itertools import dropwhile
 
 from natlang_envs.repository.names import is_git
 from natlang_envs.sandbox.changes.edits import edited
-from natlang_envs.sandbox.changes.overlay import Entry, is_path, parent_of
+from natlang_envs.sandbox.changes.overlay import OverlayEntry, is_path, parent_of
 from natlang_envs.sandbox.commands.context import (
     MISSING,
     ROOT,
+    Command,
     CommandContext,
     CommandError,
+    CommandKind,
+    Output,
     named,
     resolve,
     resolve_target,
@@ -52,8 +56,30 @@ json.dump(lines, sys.stdout)
 """
 
 
+_ECHO_OPTION = re.compile(r"-[neE]+")
+_ECHO_ESCAPE = re.compile(rb"\\(?:([abefnrtv\\])|0([0-7]{0,3})|x([0-9a-fA-F]{1,2})|c.*)", re.DOTALL)
+_ECHO_LETTERS = dict(zip(b"abefnrtv\\", b"\a\b\x1b\f\n\r\t\v\\", strict=True))
+
+
+def echo(context: CommandContext, words: Sequence[str], output: Output) -> int:
+    r"""Show its arguments; `-n` leaves the line break out, `-e` reads escapes such as `\n`, of which `\c` ends all."""
+    shown = list(dropwhile(_ECHO_OPTION.fullmatch, words))
+    options = "".join(words[: len(words) - len(shown)])
+    content = (" ".join(shown) + "\n" * ("n" not in options)).encode("utf-8", "backslashreplace")
+    output.write(_ECHO_ESCAPE.sub(_unescaped, content) if options.rfind("e") > options.rfind("E") else content)
+    return 0
+
+
+def _unescaped(escape: re.Match[bytes]) -> bytes:
+    letter, octal, hexadecimal = escape.groups()
+    if letter:
+        return bytes([_ECHO_LETTERS[letter[0]]])
+    if octal is None and hexadecimal is None:
+        return b""
+    return bytes([int(octal or b"0", 8) & 255 if hexadecimal is None else int(hexadecimal, 16)])
+
+
 def sed_in_place(context: CommandContext, words: Sequence[str]) -> int:
-    """Change the lines of files (`sed -i SCRIPT FILE`), all files or none."""
     options = {word for word in words if word.startswith("-")}
     script, *operands = [word for word in words if word not in options] or [""]
     if wrong := options - {"-i", "-e", "-E", "-r", "-ie", "-iE", "-ir", "-Ei", "--in-place"}:
@@ -183,20 +209,20 @@ def _what(context: CommandContext, path: str, content: str | None) -> str:
     return "deleted" if content is None else "changed" if context.files.kind(path) else "added"
 
 
-def _entry(context: CommandContext, path: str, content: str | None) -> Entry | None:
+def _entry(context: CommandContext, path: str, content: str | None) -> OverlayEntry | None:
     if content is None:
         return None
     mode = context.files.mode(path) if context.files.kind(path) else None
-    return Entry("file", content.encode(), mode=mode)
+    return OverlayEntry("file", content.encode(), mode=mode)
 
 
-def _folders(context: CommandContext, targets: Mapping[str, str | None]) -> dict[str, Entry]:
+def _folders(context: CommandContext, targets: Mapping[str, str | None]) -> dict[str, OverlayEntry]:
     """Return the folders that are missing on the way to files, the upper ones first."""
     missing: list[str] = []
     for path, content in targets.items():
         while content is not None and (path := parent_of(path)[0]) and context.files.kind(path) is None:
             missing.append(path)
-    return {path: Entry("folder") for path in sorted(missing)}
+    return {path: OverlayEntry("folder") for path in sorted(missing)}
 
 
 def _target(context: CommandContext, typed: str) -> str:
@@ -218,3 +244,10 @@ def _target(context: CommandContext, typed: str) -> str:
     if plain.startswith("/") or not is_path(path) or any(map(is_git, path.split("/"))):
         raise CommandError(f"{typed}: it cannot be written")
     return path
+
+
+KIND = CommandKind(
+    "{commands}. Put TEXT in single quotes; it may span several lines.\n"
+    "  So does cat > FILE with a here-document, << 'EOF'.",
+    (Command("echo", echo, "echo TEXT > FILE writes a file, echo TEXT >> FILE adds to one"),),
+)

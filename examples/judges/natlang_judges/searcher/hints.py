@@ -9,8 +9,8 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from functools import cache
-from importlib import resources
 from math import exp
+from pathlib import Path
 
 from natlang_envs.repository.hits import general_rarity
 from natlang_envs.repository.tree import Repository
@@ -24,7 +24,7 @@ _KNOWN = general_rarity("")  # the rarity of a word that is in few of the traini
 
 @cache
 def _table() -> dict[str, frozenset[str]]:
-    text = resources.files("reference_agent.searcher").joinpath("hints.json").read_text("utf-8")
+    text = Path(__file__).with_name("hints.json").read_text("utf-8")
     return {word: frozenset(hinted.split()) for word, hinted in json.loads(text).items()}
 
 

@@ -15,12 +15,11 @@ from torch import Tensor, nn
 
 from natlang_envs.repository.hits import ASKED, asked_words, general_rarity
 from natlang_envs.repository.texts import NEXT, UP
-from natlang_envs.repository.walk import Place, Walk, path_of
+from natlang_envs.repository.walk import PagePosition, Walk, path_of
 from natlang_envs.repository.words import stem
-from reference_agent.judges import Kind
-from reference_agent.searcher.evidence import TEXT, found_words, kinds_of, text_numbers
-from reference_agent.searcher.hints import hinted
-from reference_agent.searcher.judge import (
+from natlang_judges.searcher.evidence import TEXT, found_words, kinds_of, text_numbers
+from natlang_judges.searcher.hints import hinted
+from natlang_judges.searcher.judge import (
     MOST,
     NAME,
     READ,
@@ -31,6 +30,7 @@ from reference_agent.searcher.judge import (
     most_of,
     shares_of,
 )
+from natlang_judges.weights import Kind
 
 _LAST = -20.0  # what a name is worth beside the logarithm of a hope: it is given when nothing else can be done
 _FAR = 99  # steps to a page that a map lacks
@@ -50,26 +50,26 @@ class Map(NamedTuple):
         steps: The commands from each page to each other.
     """
 
-    pages: tuple[Place, ...]
+    pages: tuple[PagePosition, ...]
     files: tuple[str, ...]
     opener: list[int]
     page_of: list[int]
     steps: Tensor
 
 
-def map_of(listed: Mapping[Place, Sequence[str]], walk: Walk) -> Map:
+def map_of(listed: Mapping[PagePosition, Sequence[str]], walk: Walk) -> Map:
     """Return what the commands of some places tell; the ways are noted in `walk`."""
-    openers: dict[Place, Place] = {}
-    files: dict[str, Place] = {}
+    openers: dict[PagePosition, PagePosition] = {}
+    files: dict[str, PagePosition] = {}
     for place in sorted(listed):  # folders before what is in them
         openers.setdefault(place, place)
         for command in listed[place]:
             verb, _, name = command.partition(" ")
             if command == NEXT:
-                openers.setdefault(Place(place.folder, place.page + 1), place)
+                openers.setdefault(PagePosition(place.folder, place.page + 1), place)
             elif verb == "cd" and command != UP:
                 walk.note(place, name)
-                openers.setdefault(Place((*place.folder, name)), place)
+                openers.setdefault(PagePosition((*place.folder, name)), place)
             elif verb == "cat":
                 files[path_of(place.folder, name)] = place
     numbers = {place: number for number, place in enumerate(openers)}
@@ -298,7 +298,7 @@ def _packed(marks: Tensor) -> tuple[Tensor, Tensor]:
     return numbers, marks.gather(1, numbers)
 
 
-def _folder(place: Place) -> tuple[float, ...]:
+def _folder(place: PagePosition) -> tuple[float, ...]:
     path = "/".join(place.folder)
     last = place.folder[-1] if place.folder else ""
     odd = (last in ("src", "lib"), last.startswith((".", "_")), place.page > 0, min(len(place.folder), 4) / 4)

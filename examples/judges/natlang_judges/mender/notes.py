@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from natlang_envs.repository.texts import HERE, TEST, UP, steps_left
 from natlang_envs.repository.words import content_words
-from reference_agent.mender.code import Code
+from natlang_judges.mender.code import Code
 
 FOLDER, PAGE, TEXT, RUN, EDIT = range(5)  # kinds of options
 NAME = re.compile(r"[A-Za-z_]\w*")

@@ -9,10 +9,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from reference_agent.judges import Kind
-from reference_agent.mender.code import BUCKETS, NUMBERS, SIGNS, Code
-from reference_agent.mender.desk import REACH, SCORE, WIDTH
-from reference_agent.mender.notes import EDIT, Ranked
+from natlang_judges.mender.code import BUCKETS, NUMBERS, SIGNS, Code
+from natlang_judges.mender.desk import REACH, SCORE, WIDTH
+from natlang_judges.mender.notes import EDIT, Ranked
+from natlang_judges.weights import Kind
 
 _HIDDEN = 0.3  # of the contexts of an edit, in training
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from natlang_envs.repository.texts import EXIT, HERE, NEXT, PREVIOUS, SUBMIT, TEST, UP
 from natlang_envs.repository.walk import shared
-from reference_agent.mender.code import around, pieces
-from reference_agent.mender.notes import DEFINED, EDIT, FOLDER, PAGE, RUN, TEXT, Notes, Option, names_of, raw_of
+from natlang_judges.mender.code import around, pieces
+from natlang_judges.mender.notes import DEFINED, EDIT, FOLDER, PAGE, RUN, TEXT, Notes, Option, names_of, raw_of
 
 WIDTH, REACH, SCORE = 37, 14, 34  # numbers of an option; the places of two of an edit's
 _MOST = 64  # edits among which is chosen

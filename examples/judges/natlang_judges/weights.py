@@ -94,8 +94,8 @@ class Kind(Generic[Judge]):
             return b""
 
 
-def publish(weights: Path, player: Path, kinds: Sequence[Kind[nn.Module]]) -> str:
-    """Write a judge as a published player, and return the name of the agent that plays it.
+def publish(weights: Path, player: Path, kinds: Sequence[Kind[nn.Module]]) -> str | None:
+    """Write a judge as a published player, and return the name of the agent that plays it; None for other weights.
 
     Args:
         weights: Its file.
@@ -103,12 +103,11 @@ def publish(weights: Path, player: Path, kinds: Sequence[Kind[nn.Module]]) -> st
         kinds: The kinds of judges that it may be one of.
 
     Raises:
-        UsageError: It is none of them, or its weights are not finite.
+        UsageError: Its weights are not finite.
     """
     content = weights.read_bytes() if weights.is_file() else b""
     for kind in kinds:
         if kind.fitting(content, weights) is not None:
             published.publish(player, kind.name, {kind.file: content})
             return kind.name
-    commands = " or ".join(f"`reflect-rl {each.command}`" for each in kinds)
-    raise UsageError(f"{weights} holds no judge: name a .safetensors file of {commands}")
+    return None

@@ -1,4 +1,4 @@
-"""The commands that search and count without a process: find, wc, sed -n and pwd, as the programs answer.
+"""The commands that search and count, as the programs of these names do, without a process.
 
 They see files through the overlay, follow no link, and have the limits of all commands.
 """
@@ -7,56 +7,25 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
 
-from natlang_envs.repository.entries import Kind
 from natlang_envs.repository.names import on_disk
 from natlang_envs.repository.wildmatch import wildmatch
 from natlang_envs.sandbox.commands.context import (
     ROOT,
+    Command,
     CommandContext,
     CommandError,
+    CommandKind,
     Output,
-    Readable,
-    existing,
     read_options,
 )
-from natlang_envs.sandbox.commands.editing import sed_in_place
-from natlang_envs.sandbox.commands.native import Native, each_file
-
-
-class Found(NamedTuple):
-    """Something in a tree: how it is called from where the search began, its path, what it is, and how deep."""
-
-    called: str
-    path: str
-    kind: Kind
-    depth: int
-
-
-def walk(context: CommandContext, typed: str, output: Output) -> Iterator[Found]:
-    """Yield a file, or a folder and all that is in it, sorted."""
-    files = context.files
-    waiting = [Found(typed, *existing(context, typed), 0)]
-    while waiting:
-        output.check_time()
-        found = waiting.pop()
-        yield found
-        if found.kind != "folder":
-            continue
-        _, folders, plain = files.folder(found.path)
-        kinds: dict[str, Kind] = dict.fromkeys(plain, "file")
-        kinds.update(dict.fromkeys(files.others(found.path), "other"))
-        kinds.update(dict.fromkeys(folders, "folder"))
-        called = found.called if found.called.endswith("/") else f"{found.called}/"
-        prefix = f"{found.path}/" if found.path else ""
-        names = sorted(kinds, reverse=True)
-        waiting += [Found(called + name, prefix + name, kinds[name], found.depth + 1) for name in names]
+from natlang_envs.sandbox.commands.files import Readable, WalkedEntry, each_file, walk
+from natlang_envs.sandbox.commands.grep import grep
+from natlang_envs.sandbox.commands.writing import sed_in_place
 
 
 def pwd(context: CommandContext, words: Sequence[str], output: Output) -> int:
-    """Show the current folder."""
     read_options("pwd", words, "LP")
     output.line(f"{ROOT}/{context.cwd}" if context.cwd else ROOT)
     return 0
@@ -145,9 +114,9 @@ def find(context: CommandContext, words: Sequence[str], output: Output) -> int:
     return code
 
 
-def _find_tests(context: CommandContext, words: deque[str]) -> tuple[list[list[Callable[[Found], bool]]], float]:
+def _find_tests(context: CommandContext, words: deque[str]) -> tuple[list[list[Callable[[WalkedEntry], bool]]], float]:
     """Return alternatives of tests that hold together, and the largest depth."""
-    groups: list[list[Callable[[Found], bool]]] = [[]]
+    groups: list[list[Callable[[WalkedEntry], bool]]] = [[]]
     deepest = float("inf")
     negated = False
     while words:
@@ -174,7 +143,7 @@ def _find_tests(context: CommandContext, words: deque[str]) -> tuple[list[list[C
     return groups, deepest
 
 
-def _find_test(context: CommandContext, word: str, given: str) -> Callable[[Found], bool]:
+def _find_test(context: CommandContext, word: str, given: str) -> Callable[[WalkedEntry], bool]:
     if word == "-type":
         if given not in ("f", "d", "l"):
             raise CommandError(f"find: Unknown argument to -type: {given}")
@@ -187,11 +156,20 @@ def _find_test(context: CommandContext, word: str, given: str) -> Callable[[Foun
     small = word == "-iname"
     pattern = wildmatch((given.lower() if small else given).encode("utf-8", "backslashreplace"))
 
-    def named(found: Found) -> bool:
+    def named(found: WalkedEntry) -> bool:
         name = found.called.rstrip("/").rpartition("/")[2]
         return pattern.fullmatch(on_disk(name.lower() if small else name)) is not None
 
     return named
 
 
-SEARCH_COMMANDS: dict[str, Native] = {"find": find, "pwd": pwd, "sed": sed, "wc": wc}
+KIND = CommandKind(
+    "{commands}: search and count. Put patterns in single quotes.",
+    (
+        Command("grep", grep, "grep"),
+        Command("find", find, "find -name"),
+        Command("wc", wc, "wc", reads_names=True),
+        Command("sed", sed, "sed -n A,Bp"),
+        Command("pwd", pwd, "pwd"),
+    ),
+)

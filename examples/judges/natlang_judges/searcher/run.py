@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from safetensors.torch import save
 
 from natlang_envs.autoexplore.tasks import LABELLED
-from natlang_envs.errors import UsageError
 from natlang_envs.files import only_process, write_whole
-from reference_agent.families.autoexplore.searcher.questions import load_questions, load_walks
-from reference_agent.searcher.judge import Judge
-from reference_agent.searcher.training import Settings, imitate, reinforce, shares
-from reference_agent.searcher.walking import SEARCHER, Walker
+from natlang_judges.searcher.judge import Judge
+from natlang_judges.searcher.questions import load_questions, load_walks
+from natlang_judges.searcher.training import Settings, imitate, reinforce, shares
+from natlang_judges.searcher.walking import SEARCHER, Walker
+from reference_agent.run.inputs import claim_inputs
 
 SETTINGS = "settings.json"
 STAGES = ("imitation", "reward")
@@ -58,7 +57,7 @@ def train_searchers(
     out.mkdir(parents=True, exist_ok=True)
     with only_process(out):
         settings_of = {"dataset": dataset, "depth": depth, "start": start and str(start), **settings._asdict()}
-        claim(out, settings_of, "searchers")
+        claim_inputs(out / SETTINGS, settings_of)
         train, validation = (
             load_questions(split, dataset) if depth is None else load_walks(split, dataset, depth or None)
             for split in ("train", "validation")
@@ -79,16 +78,3 @@ def train_searchers(
                 judge = SEARCHER.read(weights)
                 found.append(Result(weights, shares(judge, validation, False), shares(judge, validation, True)))
     return found
-
-
-def claim(out: Path, settings: dict[str, Any], what: str) -> None:
-    """Say in a folder what its judges were trained with.
-
-    Raises:
-        UsageError: It holds judges of other settings.
-    """
-    told = json.dumps({name: value for name, value in settings.items() if value is not None}, indent=2) + "\n"
-    file = out / SETTINGS
-    if file.exists() and file.read_text("utf-8") != told:
-        raise UsageError(f"{out} holds {what} of other settings: choose another folder")
-    write_whole(file, told.encode())

@@ -22,15 +22,15 @@ from natlang_envs.evaluation import AgentInput, evaluate, load_agent
 from natlang_envs.evaluation.protocols import Episode, Protocol
 from natlang_envs.prompt import PathStep
 from natlang_envs.repository.tree import open_repository
-from reference_agent.families.autoexplore.searcher.questions import load_questions, load_walks
-from reference_agent.families.autoexplore.searcher.run import Result, train_searchers
+from natlang_judges.searcher.agent import SearcherAgent
+from natlang_judges.searcher.games import Games, Questions
+from natlang_judges.searcher.hints import count_hints, hinted
+from natlang_judges.searcher.judge import Judge, draw
+from natlang_judges.searcher.questions import load_questions, load_walks
+from natlang_judges.searcher.run import Result, train_searchers
+from natlang_judges.searcher.training import Settings, demonstrated, play, shares
+from natlang_judges.searcher.walking import Walker
 from reference_agent.run.command import app
-from reference_agent.searcher.agent import SearcherAgent
-from reference_agent.searcher.games import Games, Questions
-from reference_agent.searcher.hints import count_hints, hinted
-from reference_agent.searcher.judge import Judge, draw
-from reference_agent.searcher.training import Settings, demonstrated, play, shares
-from reference_agent.searcher.walking import Walker
 from tests.support.folders import write
 
 ID = "NatLang/AutoExplore-Search-v0"
@@ -87,7 +87,7 @@ def test_training_repeats_by_its_seed_and_goes_on_where_it_was_stopped(trained: 
     assert weights_of(resumed) == weights_of(trained)
     again = train_searchers(tmp_path / "again", 1, SHORT, silent, "embedded")
     assert weights_of(again) == weights_of(trained)
-    with pytest.raises(UsageError, match="holds searchers of other settings: choose another folder"):
+    with pytest.raises(UsageError, match="holds what was made from other inputs"):
         train_searchers(tmp_path, 1, SHORT._replace(updates=11), silent, "embedded")
 
 

@@ -10,10 +10,10 @@ from natlang_envs.autoexplore.tasks import EMBEDDED, RepositoryTasks
 from natlang_envs.repository.navigation import Navigation, navigation_of
 from natlang_envs.repository.texts import FILE_BUDGET, PREVIOUS, UP
 from natlang_envs.repository.tree import open_repository
-from natlang_envs.repository.walk import Place, Walk
-from reference_agent.searcher.evidence import Evidence, gather
-from reference_agent.searcher.games import Questions, stack
-from reference_agent.searcher.walking import Map, WalkQuestions, map_of
+from natlang_envs.repository.walk import PagePosition, Walk
+from natlang_judges.searcher.evidence import Evidence, gather
+from natlang_judges.searcher.games import Questions, stack
+from natlang_judges.searcher.walking import Map, WalkQuestions, map_of
 
 
 def load_questions(split: str, dataset: str) -> Questions:
@@ -49,11 +49,11 @@ def load_walks(split: str, dataset: str, depth: int | None) -> WalkQuestions:
 
 def _whole(navigation: Navigation) -> Map:
     """Return the map of all folders."""
-    listed: dict[Place, tuple[str, ...]] = {}
+    listed: dict[PagePosition, tuple[str, ...]] = {}
     open_ = [("", 0)]
     for folder, page in open_:
         place = navigation.place((folder, page))
-        listed[Place(tuple(folder.split("/")) if folder else (), page)] = place.commands
+        listed[PagePosition(tuple(folder.split("/")) if folder else (), page)] = place.commands
         deeper = (move for command, move in place.moves.items() if command not in (UP, PREVIOUS))
         open_ += [(move.path, move.page) for move in deeper if move.kind == "go"]
     return map_of(listed, Walk())

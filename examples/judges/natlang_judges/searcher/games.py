@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from reference_agent.searcher.evidence import FILES, Evidence
-from reference_agent.searcher.judge import MOST, NAME, READ, SEARCH, State, Tensors
+from natlang_judges.searcher.evidence import FILES, Evidence
+from natlang_judges.searcher.judge import MOST, NAME, READ, SEARCH, State, Tensors
 
 _SEARCHES = 4  # words that the teacher searches for before it reads
 
