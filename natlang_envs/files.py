@@ -1,7 +1,7 @@
 """Files and folders written whole or not at all, locks, the cache folder, and Python isolated from the current folder.
 
-What is unfinished has a name of its own, `.<16 hexadecimal digits>.unfinished`, and is locked by the process that
-writes it. The system drops the lock when that process ends, however it ends, and the next write beside it removes what
+An unfinished file or folder is called `.<16 hexadecimal digits>.unfinished`, and is locked by the process that writes
+it. The system drops the lock when that process ends, however it ends, and the next write beside it removes those that
 nobody holds.
 """
 

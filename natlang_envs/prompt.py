@@ -206,7 +206,7 @@ def policy_prompt(state: str, reflection: str | None, choices: Sequence[Choice])
 
 
 class Screen:
-    """What stands after a command of a model that has read all that was there before: the answer, and A(s).
+    """The text after a command for a model that has read everything before it: the answer, and A(s).
 
     Args:
         observation: The first observation, which the model has read.
@@ -221,7 +221,7 @@ class Screen:
         self._changes_only = changes_only
 
     def after(self, observation: str, info: Mapping[str, Any], ended: bool = False) -> str:
-        """Return what is shown after a command; where the game `ended`, without A(s)."""
+        """Return the text after a command; without A(s) if the game `ended`."""
         feedback, commands, text = info["feedback"], listed(info["admissible_commands"]), observation
         if self._changes_only:
             text = _changes(self.observation, observation, feedback)

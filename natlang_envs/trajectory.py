@@ -246,7 +246,7 @@ def stream_lines(path: Path) -> Iterator[bytes]:
 
 
 def _unpacked(path: Path) -> Iterator[bytes]:
-    """Yield what a gzip file of one member holds, in pieces of at most 64 KiB."""
+    """Yield the content of a gzip file of one member, in pieces of at most 64 KiB."""
     unpacker = zlib.decompressobj(wbits=31)
     with path.open("rb") as file:
         packed = file.read(_PIECE)

@@ -88,7 +88,7 @@ def seen_here(world: World) -> int:
 
 
 def _readings(world: World, lexicon: Lexicon, meant: ParsedCommand) -> Iterator[_Reading]:
-    """Yield what a command may mean, the likeliest first."""
+    """Yield the readings of a command, the likeliest first."""
     verb, game = meant.verb, world.game
     if verb is None:
         return
@@ -164,7 +164,7 @@ def _worded(game: Game, command: str, meant: ParsedCommand, reading: _Reading) -
 
 
 def _unnamed(world: World, lexicon: Lexicon, meant: ParsedCommand) -> Why | None:
-    """Return what is wrong with the names of a command; None if it names what there may be."""
+    """Return what is wrong with the names of a command; None if all of them may exist."""
     for role, named in zip(_roles(meant.verb), (meant.first, meant.second), strict=False):
         if named is None:
             if named is meant.second and meant.first and meant.verb != "slice" and _here(world):

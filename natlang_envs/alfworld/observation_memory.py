@@ -34,7 +34,7 @@ _CARRYING = re.compile(rf"You are carrying: an? (?P<object>{_NAME})\.")
 
 
 def read_goal(text: str) -> Goal:
-    """Return what a text with the words "Your task is to: ..." asks for."""
+    """Return the goal of a text with the words "Your task is to: ..."."""
     found = _TASK.search(text)
     if found is None:
         raise UsageError(f"the text does not say {TASK_PREFIX!r}: give the first observation of an ALFWorld game")
@@ -60,7 +60,7 @@ class ObjectLocation(NamedTuple):
 
 
 class ObservationMemory:
-    """What a player has seen so far, from the texts alone; receptacles are in the order of the first observation."""
+    """A memory of the texts that a player has seen; receptacles are in the order of the first observation."""
 
     def __init__(self, first_observation: str) -> None:
         room = _ROOM.search(first_observation)
@@ -109,7 +109,7 @@ class ObservationMemory:
             self.held = None
 
     def forget(self, thing: str, receptacle: str) -> None:
-        """Hold that an object is not in a receptacle."""
+        """Record that an object is not in a receptacle."""
         there = self.contents.get(receptacle, [])
         if thing in there:
             there.remove(thing)

@@ -28,10 +28,7 @@ _GAMES_KEPT = 4_096  # parsed games that one process keeps: all of an official l
 
 
 class GameFiles(NamedTuple):
-    """Where games lie, what reads a game and finds its `traj_data.json` there, and what replaces their words.
-
-    With `human_goals` the task's sentence is one that a person wrote for the game.
-    """
+    """A folder of games, how a game and its `traj_data.json` are found there, and what replaces its texts."""
 
     folder: Path
     read: Callable[[Path, str], GameText]

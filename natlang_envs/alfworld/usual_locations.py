@@ -12,7 +12,7 @@ _Shares = Mapping[str, Mapping[str, float]]
 
 
 class UsualLocations:
-    """How likely a receptacle of each type holds an object of each type; types are as in observations, "sidetable".
+    """The probability that a receptacle of a type holds an object of a type; types are as in texts, "sidetable".
 
     Args:
         chances: Object type to receptacle types and their weights, which chances are in proportion to.

@@ -1,4 +1,4 @@
-"""What a command may mean that is not in the game's words: verbs and names as people and language models write them."""
+"""Parses commands that are not in the game's words: verbs and names as people and language models write them."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ _NAME: Final = re.compile(r"(.*?)\s*[#(]*(\d*)\)*")
 
 
 class Named(NamedTuple):
-    """What a command names."""
+    """A name in a command."""
 
     kind: str  # in letters alone, such as "apple"; that of the game where it was recognised
     number: int | None
@@ -95,7 +95,7 @@ class Named(NamedTuple):
 
 
 class ParsedCommand(NamedTuple):
-    """What a command may mean; `verb` is None where no verb was recognised."""
+    """The parts of a command; `verb` is None if none was recognised."""
 
     verb: str | None
     first: Named | None
@@ -114,7 +114,7 @@ class Lexicon:
 
     @cached_property
     def kinds(self) -> frozenset[str]:
-        """What a thing or a receptacle may be in any room, so that nobody learns what is in this one."""
+        """The kinds of things and receptacles in any room, so that reasons do not reveal those of this one."""
         return _thing_kinds() | place_kinds() | self.places.keys() | self.things.keys()
 
     @cached_property
@@ -122,7 +122,7 @@ class Lexicon:
         return Misspelt(sorted(self.kinds))
 
     def named(self, words: list[str]) -> Named | None:
-        """Return what some words of a command name; None where there are none."""
+        """Return the name in some words of a command; None without one."""
         found = _NAME.fullmatch(" ".join(word for word in words if word not in _FILLING))
         assert found is not None
         kind = "".join(letter for letter in found[1] if letter.isalpha())
@@ -177,7 +177,7 @@ def _by_kind(names: list[str]) -> dict[str, dict[int, int]]:
 
 @lru_cache(maxsize=1)
 def place_kinds() -> frozenset[str]:
-    """Return what receptacles any room may have, so that nobody learns from a reason what this one has."""
+    """Return the kinds of receptacles in any room, so that reasons do not reveal those of this one."""
     return frozenset({each.lower() for row in floor_plans().places.values() for each in row} | {"laundryhamper"})
 
 

@@ -1,4 +1,4 @@
-"""What a model writes in a turn of TRL's rollout: a command, and before it a line of thought if one is asked for."""
+"""Writes a turn of TRL's rollout: a command, and before it a line of thought if one is asked for."""
 
 # pyright: basic, reportMissingImports=false
 

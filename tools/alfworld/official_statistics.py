@@ -28,7 +28,7 @@ _MANGLED = (("_bar_", "|"), ("_minus_", "-"), ("_plus_", "+"), ("_dot_", "."))
 
 
 class OfficialGame(NamedTuple):
-    """What is counted in an official game. Ids are as AI2-THOR writes them, `Drawer|+01.63|+00.18|-01.21`."""
+    """The counted facts of an official game. Ids are as AI2-THOR writes them, `Drawer|+01.63|+00.18|-01.21`."""
 
     room: int  # the number of the floor plan
     task_type: str  # the official name
@@ -87,7 +87,7 @@ def official_games(folder: Path, split: OfficialSplit) -> Iterator[OfficialGame]
 
 
 class Package(NamedTuple):
-    """What is read from the alfworld package."""
+    """Facts in the alfworld package."""
 
     fits: dict[str, list[str]]  # type of receptacle to the types of objects it takes, sliced ones left out
     actions: dict[str, list[str]]  # "cleanable" and so on to types of objects

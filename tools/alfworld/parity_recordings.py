@@ -19,7 +19,7 @@ from natlang_envs.files import write_whole
 from natlang_envs.task_random import TaskRandom
 
 if TYPE_CHECKING:
-    from natlang_envs.alfworld.backends import AnyWorld
+    from natlang_envs.alfworld.env import AnyWorld
 
 RANDOM_STEPS = 60
 WALK = 1  # rises when walks change, so that recordings of the former ones are made again
@@ -76,7 +76,7 @@ class EngineRecording(NamedTuple):
 
 
 class EngineDifference(NamedTuple):
-    """Where two engines part."""
+    """A difference between two engines."""
 
     step: int  # 0 at the beginning
     command: str  # what was done
@@ -104,7 +104,7 @@ def play(player: AnyWorld, text: GameText, name: str) -> tuple[Step, ...]:
 
 
 def replay(player: AnyWorld, steps: Sequence[Step]) -> tuple[Step, ...]:
-    """Give the commands of a recording to a player at the game's beginning, and return what it does."""
+    """Play the commands of a recording with an engine at the game's beginning, and return its steps."""
     first = Step("", player.intro(), player.commands, player.won)
     return (first, *(Step(each.command, player.step(each.command), player.commands, player.won) for each in steps[1:]))
 

@@ -191,7 +191,7 @@ def compare(
 
 
 class Tally:
-    """What a comparison counts."""
+    """The counts of a comparison."""
 
     def __init__(self) -> None:
         self.missing = 0

@@ -176,7 +176,7 @@ class AlfredTWEnv:
         """Do nothing: games carry their own rules and texts, and the files of the config's `logic` are not read."""
 
     def init_env(self, batch_size: int, group_size: int = 1) -> AlfredBatch:
-        """Return what plays the games, as the config says now.
+        """Return a batch that plays the games, by the config as it is now.
 
         Args:
             batch_size: How many episodes are played at a time.

@@ -27,7 +27,7 @@ class Spot(NamedTuple):
 
 
 class Location(NamedTuple):
-    """Where an agent stands, in quarters of a metre, which way it faces (quarter turns) and looks (degrees down)."""
+    """An agent's position in quarters of a metre, its rotation in quarter turns, and its view in degrees down."""
 
     x: int
     z: int
@@ -87,12 +87,12 @@ class Aim(NamedTuple):
 
     @property
     def goal(self) -> str:
-        """What callers ask for a task by, such as "Tomato-Microwave"."""
+        """The argument `goal` that asks for it, such as "Tomato-Microwave"."""
         return f"{self.object_type}-{self.target_type}"
 
 
 class FloorPlans(NamedTuple):
-    """What holds in every room. All counts are of the official training games, and chances in proportion to them."""
+    """Facts about all rooms. Counts are of the official training games; probabilities are in proportion to them."""
 
     fits: Mapping[str, frozenset[str]]  # type of receptacle to the types of objects it takes
     actions: Mapping[str, frozenset[str]]  # "cleanable", "heatable" and so on to types of objects
@@ -108,7 +108,7 @@ class FloorPlans(NamedTuple):
 
 @cache
 def content_of(name: str) -> dict[str, Any]:
-    """Return what a JSON file of this package holds."""
+    """Return the content of a JSON file of this package."""
     return json.loads(files("natlang_envs.alfworld.games").joinpath(name).read_text("utf-8"))
 
 

@@ -37,7 +37,7 @@ class _ThingType:
 
 
 class _Parts:
-    """What all games of a room share; of each receptacle of the room, its number, and in `ats` its location's name."""
+    """The parts that all games of a room share; `numbers` and `ats`, names of locations, are by receptacle."""
 
     def __init__(self, here: Room) -> None:
         known = floor_plans()

@@ -104,7 +104,7 @@ def draw_task_id(
 
 
 def aim_of(task: GeneratedTaskId) -> Aim:
-    """Return what a game is about, without making it."""
+    """Return the aim of a game, without making it."""
     return _aims(task.task_type, task.room).draw(_aim_random(str(task)))
 
 
@@ -156,7 +156,7 @@ def _aims(task_type: str, number: int) -> WeightedChoice[Aim]:
 
 
 def weighted_aims(task_type: str, here: Room) -> WeightedChoice[Aim]:
-    """Return what a task type can be about in a room, as often as in the official training games of all rooms."""
+    """Return the aims of a task type in a room, weighted as in the official training games of all rooms."""
     return WeightedChoice((aim, times) for aim, times in floor_plans().aims[task_type] if is_possible(aim, here))
 
 

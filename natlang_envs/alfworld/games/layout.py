@@ -80,7 +80,7 @@ class Object:
 
     @property
     def spot(self) -> Point:
-        """Where its middle is."""
+        """Its middle, in millimetres."""
         _, y, z = self._corner()
         y += self._random.number(self._position + 2, _RISE)
         z += self._random.number(self._position + 3, 2 * _SPREAD + 1)
@@ -107,7 +107,7 @@ class Layout(NamedTuple):
 
 
 class Places:
-    """Where objects of a type can lie in a room: the receptacles of each choice, its main one first; none: loose."""
+    """The places of objects of a type in a room: the receptacles of each choice, its main one first; none is loose."""
 
     __slots__ = ("_choices", "_single", "reached")
 
@@ -130,7 +130,7 @@ class Places:
 
 
 class Habit(NamedTuple):
-    """What is usual for a type of object in a room."""
+    """The usual numbers and places of a type of object in a room."""
 
     numbers: WeightedChoice[int]
     places: Places
@@ -138,7 +138,7 @@ class Habit(NamedTuple):
 
 
 class Grounds:
-    """What all layouts of a room share: the habits of its objects by type and, by number, facts of its receptacles."""
+    """The facts that all layouts of a room share: habits by type of object, and receptacles by number."""
 
     def __init__(self, here: Room) -> None:
         known = floor_plans()
@@ -217,7 +217,6 @@ class Grounds:
 
 
 def grounds(here: Room) -> Grounds:
-    """Return what all layouts of a room share."""
     return _grounds_of(here.number) if here is room(here.number) else Grounds(here)
 
 

@@ -56,7 +56,7 @@ def problem_text(here: Room, layout: Layout, aim: Aim) -> str:
 
 
 def goal_of(aim: Aim) -> Goal:
-    """Return what wins a game, its types spelled as in the aim."""
+    """Return the goal of an aim, its types spelled as there."""
     if aim.task_type == LOOK:
         return Goal(aim.task_type, aim.object_type, toggle_type=aim.target_type)
     return Goal(aim.task_type, aim.object_type, receptacle_type=aim.target_type)
@@ -114,7 +114,7 @@ def thing_id(kind: str, spot: Point) -> str:
 
 
 def beginning(kind: str, x: int) -> str:
-    """Return what the name of an object begins with; that of another x sorts it as the whole name does."""
+    """Return the beginning of an object's name; beginnings with different x sort as whole names do."""
     return f"{kind}_bar_{_metres(x)}_bar_"
 
 

@@ -73,7 +73,7 @@ def parse_task_id(task_id: str) -> RealisticTaskId:
 
 @cache
 def aims(task_type: str, number: int, goals: Goals) -> WeightedChoice[Aim]:
-    """Return what a task type can be about in a floor plan.
+    """Return the aims of a task type in a floor plan.
 
     `"official"` goals are those of the official training games, as often as there; `"new"` ones all others that can be
     done; `"all"` has both, with half of the weight each.

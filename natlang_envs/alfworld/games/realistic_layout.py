@@ -1,7 +1,7 @@
 """Samples a layout with what official games have: things in two receptacles, in other things, and cold ones.
 
-What is usual in a room, how many objects of a type there are, and in which types of receptacles they lie, is read for
-the seen rooms from `room_habits.json`, which `python -m tools.alfworld.make_room_habits` writes from the official
+The usual numbers of objects of each type in a room, and the types of receptacles that they lie in, are read for the
+seen rooms from `room_habits.json`, which `python -m tools.alfworld.make_room_habits` writes from the official
 training games. A room that is held out borrows the habits of other rooms of its kind, one room for each type of object,
 and always the same; of its own contents nothing is known.
 """
@@ -116,7 +116,7 @@ def _put_inside(objects: list[Object], aim: Aim, random: TaskRandom) -> None:
 
 
 class _Usual(NamedTuple):
-    """What is usual for a type of object in a floor plan."""
+    """The usual numbers and places of a type of object in a floor plan."""
 
     numbers: WeightedChoice[int]
     lying: tuple[tuple[Where, int], ...]  # the types of receptacles that one lies in; none for an object out of reach

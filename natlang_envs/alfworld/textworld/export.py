@@ -60,7 +60,7 @@ def folder_of(task_id: str) -> Path:
 
 
 def _trajectory(text: GameText, name: str) -> dict[str, Any]:
-    """Return what the package's own loader and expert read: the kind of task and its parts, officially named."""
+    """Return the parts of a task, officially named, that the package's own loader and expert read."""
     goal = parse_game(text).goal
     spelled = {kind.lower(): kind for kind in _TYPE.findall(text.problem)}
     return {
