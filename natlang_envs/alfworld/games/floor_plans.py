@@ -78,7 +78,7 @@ class Room(NamedTuple):
         return _BY_KIND[self.number // 100]
 
 
-class Aim(NamedTuple):
+class TaskAim(NamedTuple):
     """A task: what kind, about which type of object, and which type of receptacle (or lamp) it ends at."""
 
     task_type: str
@@ -97,7 +97,7 @@ class FloorPlans(NamedTuple):
     fits: Mapping[str, frozenset[str]]  # type of receptacle to the types of objects it takes
     actions: Mapping[str, frozenset[str]]  # "cleanable", "heatable" and so on to types of objects
     holders: frozenset[str]  # types of objects that count as receptacles themselves
-    aims: Mapping[str, tuple[tuple[Aim, int], ...]]  # by task type
+    aims: Mapping[str, tuple[tuple[TaskAim, int], ...]]  # by task type
     kinds: Mapping[str, Mapping[str, int]]  # task type to kinds of rooms
     numbers: Mapping[str, tuple[int, ...]]  # type of object, when no task is about it, to how often there are 1, 2, …
     goal_numbers: Mapping[str, tuple[int, ...]]  # task type to the same for what the task is about
@@ -122,7 +122,8 @@ def floor_plans() -> FloorPlans:
         actions={action: frozenset(things) for action, things in content["actions"].items()},
         holders=frozenset(content["holders"]),
         aims={
-            task: tuple((Aim(task, *key.split("-")), times) for key, times in row.items()) for task, row in aims.items()
+            task: tuple((TaskAim(task, *name.split("-")), times) for name, times in row.items())
+            for task, row in aims.items()
         },
         kinds={task: {_BY_KIND[int(key)]: times for key, times in row.items()} for task, row in kinds.items()},
         numbers={kind: tuple(row) for kind, row in content["numbers"].items()},

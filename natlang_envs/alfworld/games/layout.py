@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from natlang_envs.alfworld.engine.goals import PLACE, TWO
-from natlang_envs.alfworld.games.floor_plans import Aim, Fixture, Location, Room, floor_plans, room
+from natlang_envs.alfworld.games.floor_plans import Fixture, Location, Room, TaskAim, floor_plans, room
 from natlang_envs.task_random import TaskRandom
 
 _CENTIMETRE: Final = 10  # millimetres; ids have this precision
@@ -106,7 +106,7 @@ class Layout(NamedTuple):
     start: Location
 
 
-class Places:
+class ObjectPlaces:
     """The places of objects of a type in a room: the receptacles of each choice, its main one first; none is loose."""
 
     __slots__ = ("_choices", "_single", "reached")
@@ -133,7 +133,7 @@ class Habit(NamedTuple):
     """The usual numbers and places of a type of object in a room."""
 
     numbers: WeightedChoice[int]
-    places: Places
+    places: ObjectPlaces
     loose: int | None = None  # of 1,000 objects, those out of reach; None where it is one of the choices of `places`
 
 
@@ -162,7 +162,7 @@ class Grounds:
         self._area = (min(xs), max(xs) - min(xs) + 1, min(zs), max(zs) - min(zs) + 1)
 
     def objects(
-        self, habits: Mapping[str, Habit], aim: Aim, random: TaskRandom, cold: frozenset[int] = frozenset()
+        self, habits: Mapping[str, Habit], aim: TaskAim, random: TaskRandom, cold: frozenset[int] = frozenset()
     ) -> list[Object]:
         """Return the objects of a game, by type; those that the task is about are all within reach.
 
@@ -225,7 +225,7 @@ def _grounds_of(number: int) -> Grounds:
     return Grounds(room(number))
 
 
-def lay_out(here: Room, aim: Aim, random: TaskRandom) -> Layout:
+def lay_out(here: Room, aim: TaskAim, random: TaskRandom) -> Layout:
     """Return a sampled layout."""
     known = grounds(here)
     sought = Habit(goal_numbers(aim.task_type), places_for(aim.object_type, known.types, aim))
@@ -233,7 +233,7 @@ def lay_out(here: Room, aim: Aim, random: TaskRandom) -> Layout:
     return Layout(tuple(objects), known.start(objects, random))
 
 
-def places_for(kind: str, receptacle_types: tuple[str, ...], aim: Aim) -> Places:
+def places_for(kind: str, receptacle_types: tuple[str, ...], aim: TaskAim) -> ObjectPlaces:
     """Return where objects of a type can lie when a game begins, in receptacles of these types.
 
     What is to be brought somewhere lies elsewhere, as in the official games, unless it has to be cleaned, heated or
@@ -244,9 +244,9 @@ def places_for(kind: str, receptacle_types: tuple[str, ...], aim: Aim) -> Places
 
 
 @lru_cache(maxsize=_KEPT)
-def _places(kind: str, receptacle_types: tuple[str, ...], barred: str | None) -> Places:
+def _places(kind: str, receptacle_types: tuple[str, ...], barred: str | None) -> ObjectPlaces:
     weights = floor_plans().places.get(kind, {})
-    return Places(
+    return ObjectPlaces(
         [((index,), weights[each]) for index, each in enumerate(receptacle_types) if each in weights and each != barred]
     )
 

@@ -14,12 +14,12 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from natlang_envs.alfworld.engine.goals import COOL, PLACE, TWO
-from natlang_envs.alfworld.games.floor_plans import Aim, Room, Spot, content_of, floor_plans, room
+from natlang_envs.alfworld.games.floor_plans import Room, Spot, TaskAim, content_of, floor_plans, room
 from natlang_envs.alfworld.games.layout import (
     Habit,
     Layout,
     Object,
-    Places,
+    ObjectPlaces,
     WeightedChoice,
     goal_numbers,
     grounds,
@@ -35,7 +35,7 @@ _PRIOR = 2  # official games that the statistics of all rooms count as
 Where = tuple[str, ...]  # types of receptacles, the rarest of the room first; an object can lie in more than one
 
 
-def lay_out_realistically(here: Room, aim: Aim, random: TaskRandom) -> Layout:
+def lay_out_realistically(here: Room, aim: TaskAim, random: TaskRandom) -> Layout:
     """Return a sampled layout of a floor plan's objects."""
     number, sought = here.number, aim.object_type
     known = grounds(room(number))
@@ -48,12 +48,12 @@ def lay_out_realistically(here: Room, aim: Aim, random: TaskRandom) -> Layout:
     return Layout(tuple(objects), known.start(objects, random))
 
 
-def possible(number: int, aim: Aim) -> bool:
+def possible(number: int, aim: TaskAim) -> bool:
     """Return whether what a task is about can lie somewhere when a game begins."""
     return bool(lying(number, aim.object_type, aim).reached)
 
 
-def lying(number: int, kind: str, sought_for: Aim | None) -> Places:
+def lying(number: int, kind: str, sought_for: TaskAim | None) -> ObjectPlaces:
     """Return where objects of a type can lie in a floor plan, of the type that a task is about if one is given.
 
     What is to be brought somewhere lies elsewhere, as in the official games, unless it has to be cleaned, heated or
@@ -68,7 +68,7 @@ def lying(number: int, kind: str, sought_for: Aim | None) -> Places:
 
 
 @lru_cache(maxsize=50_000)
-def _lying(number: int, kind: str, barred: str, sought: bool) -> Places:
+def _lying(number: int, kind: str, barred: str, sought: bool) -> ObjectPlaces:
     here = room(number)
     weights: dict[tuple[int, ...], int] = {}
     for where, weight in _usual(number, kind).lying:
@@ -79,7 +79,7 @@ def _lying(number: int, kind: str, barred: str, sought: bool) -> Places:
             for index in main:
                 choice = _with_nearest(here, index, where[1:])
                 weights[choice] = weights.get(choice, 0) + weight // len(main)
-    return Places(sorted(weights.items()))
+    return ObjectPlaces(sorted(weights.items()))
 
 
 def _with_nearest(here: Room, main: int, others: tuple[str, ...]) -> tuple[int, ...]:
@@ -97,7 +97,7 @@ def _apart(one: Spot, other: Spot) -> int:
     return sum((a - b) ** 2 for a, b in zip(one, other, strict=True))
 
 
-def _put_inside(objects: list[Object], aim: Aim, random: TaskRandom) -> None:
+def _put_inside(objects: list[Object], aim: TaskAim, random: TaskRandom) -> None:
     """Put some of the objects in others that lie in the same receptacle; never what the task is about."""
     # Of 1,000 objects that lie beside one of another type, the number that lie in it.
     found: Mapping[str, Mapping[str, int]] = content_of(_FILE)["inside"]
