@@ -32,11 +32,7 @@ class DoubledKeyError(ValueError):
 
 
 def keys_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the pairs of a JSON object as a dict: the `object_pairs_hook` of `json.loads` that refuses doubled keys.
-
-    Raises:
-        DoubledKeyError: A key stands there twice.
-    """
+    """Return a JSON object's pairs as a dict, for `object_pairs_hook`; raise `DoubledKeyError` for a key given twice."""
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]

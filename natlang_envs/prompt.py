@@ -161,10 +161,7 @@ def _apart(command: str) -> str:
 
 
 def _files_read(path: Sequence[PathStep]) -> list[tuple[int, str, str]]:
-    """Return the step's number, the file and what was read of it until then, for each step that showed a part of one.
-
-    Parts are shown in order, the first one again after the last.
-    """
+    """Return number, file and parts read until then, for each step that read a file; parts come in a cycle."""
     folder, parts, found = "", dict[str, int](), list[tuple[int, str, str]]()
     for number, (_, feedback) in enumerate(path):
         if entered := _ENTERED.match(feedback):

@@ -46,12 +46,7 @@ class _Reading(NamedTuple):
 
 
 def why(world: World, command: str) -> Why | None:
-    """Return why a command does nothing now; None where it does something.
-
-    Args:
-        world: The game as it is.
-        command: As given.
-    """
+    """Return why a command does nothing in the world as it is now; None where it does something."""
     command = command.strip()
     if world.understands(command):
         return None
@@ -210,10 +205,7 @@ def _no_thing(world: World, lexicon: Lexicon, meant: ParsedCommand, named: Named
 
 
 def _obstacle(world: World, reading: _Reading) -> Why:
-    """Return the first condition of a command that does not hold.
-
-    About a thing that is neither held nor seen here, it reveals only that.
-    """
+    """Return the first condition of a command that does not hold; of unseen things it reveals only that."""
     verb, thing, place = reading.verb, reading.thing, reading.place
     if verb == "slice":
         return _not_sliced(world, reading)

@@ -140,10 +140,7 @@ def _places(games: Iterable[OfficialGame], movable: set[str]) -> dict[str, dict[
 
 
 def _fit(chosen: Counter[str], choices: Counter[Context]) -> dict[str, int]:
-    """Return the maximum-likelihood weights of a Plackett-Luce model, by minorize-maximize steps.
-
-    `chosen` counts the outcomes, `choices` the sets that were chosen from.
-    """
+    """Return the weights of a Plackett-Luce model of `chosen` outcomes among `choices`, by minorize-maximize steps."""
     weights = dict.fromkeys(chosen, 1.0)
     for _ in range(_ROUNDS):
         exposure: dict[str, float] = dict.fromkeys(chosen, 0.0)

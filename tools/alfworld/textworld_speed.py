@@ -21,11 +21,7 @@ _SHALLOW = ("variables", "mapping")  # what `copy_context` copies deeply; nobody
 
 @contextmanager
 def faster(translations: int = 2) -> Generator[None]:
-    """Cache the results of the pure functions of TextWorld's engine, inside the context.
-
-    Args:
-        translations: Of how many problems the translation is kept; where games are played in turns, of all.
-    """
+    """Cache the pure functions of TextWorld's engine inside the context, and the last `translations` of problems."""
     with borrowed():  # to import them draws random numbers
         texts, logic = import_module("textworld.envs.pddl.textgen"), import_module("textworld.logic")
         planner = import_module("fast_downward")

@@ -131,11 +131,7 @@ class AlfredTWEnv:
             warnings.warn("goal_desc_human_anns_prob is ignored: games ask in the words of their files", stacklevel=2)
 
     def collect_game_files(self, verbose: bool = False) -> None:
-        """Set `game_files` and `num_games` to what the config names.
-
-        Args:
-            verbose: Print how many they are.
-        """
+        """Set `game_files` and `num_games` from the config; `verbose` prints how many they are."""
         folder = games_folder(self.config, self.train_eval)
         kinds = task_types(self.config)
         count = number_of_games(self.config, self.train_eval)

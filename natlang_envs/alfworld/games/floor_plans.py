@@ -46,16 +46,13 @@ class FloorPlanReceptacle(NamedTuple):
 
 
 class Fixture(NamedTuple):
-    """A thing that never moves, such as a lamp; `receptacle` counts in `Room.receptacles`, -1 beside them all.
-
-    `also` counts the other receptacles that it lies in.
-    """
+    """A thing that never moves, such as a lamp."""
 
     type: str
     spot: Spot
     location: int
-    receptacle: int
-    also: tuple[int, ...] = ()
+    receptacle: int  # an index of `Room.receptacles`, or -1
+    also: tuple[int, ...] = ()  # further ones that it lies in
 
 
 class Room(NamedTuple):

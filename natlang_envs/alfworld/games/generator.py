@@ -80,10 +80,7 @@ def rooms_for(task_type: str, seen: bool) -> tuple[int, ...]:
 def task_ids(
     seen: bool, task_types: Sequence[str] = TASK_TYPES, numbers: range = range(GAMES), aim: str | None = None
 ) -> Iterator[str]:
-    """Yield the ids of generated games, in the 108 seen rooms or the four unseen ones, in a fixed order.
-
-    With an aim, only those about this object and this receptacle or lamp, such as `"Tomato-Microwave"`.
-    """
+    """Yield the ids of the games in the seen or the unseen rooms, in a fixed order; with `aim`, only those for it."""
     for task_type in task_types:
         for place in rooms_for(task_type, seen):
             aims = _aims(task_type, place)

@@ -164,10 +164,7 @@ class Grounds:
     def objects(
         self, habits: Mapping[str, Habit], aim: TaskAim, random: TaskRandom, cold: frozenset[int] = frozenset()
     ) -> list[Object]:
-        """Return the objects of a game, by type; those that the task is about are all within reach.
-
-        What the task is about is cold in the receptacles `cold`; nothing else is, officially.
-        """
+        """Return the objects by type; what the task is about is within reach, and cold in the receptacles `cold`."""
         found: list[Object] = []
         full, single = set[int](), self._single
         for kind, (numbers, places, loose) in habits.items():
