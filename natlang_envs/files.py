@@ -32,7 +32,7 @@ class DoubledKeyError(ValueError):
 
 
 def keys_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object's pairs as a dict, for `object_pairs_hook`; raise `DoubledKeyError` for a key given twice."""
+    """Return a JSON object's pairs as a dict, for `object_pairs_hook`; raise `DoubledKeyError` for a doubled key."""
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
