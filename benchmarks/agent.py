@@ -24,7 +24,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import torch
-from harness import HEADINGS, RESULTS, Row, floors, publish, spread_of
+from harness import HEADINGS, RESULTS, TableRow, floors, publish, spread_of
 
 from natlang_envs.env import unwrap
 from natlang_envs.prompt import PathStep, reflection_prompt, state_prompt
@@ -110,7 +110,9 @@ def play_plainly(
     return agreed
 
 
-def rollout(policy: LanguageModel, reflector: LanguageModel, config: Config, plain_episodes: int) -> tuple[Row, str]:
+def rollout(
+    policy: LanguageModel, reflector: LanguageModel, config: Config, plain_episodes: int
+) -> tuple[TableRow, str]:
     envs: Any = make_envs(config.stages[0], config.rl.batch)
     rng = np.random.default_rng(config.seed)
     drawn = [envs.unwrapped.tasks.draw(rng.random) for _ in range(config.rl.batch // config.rl.group)]
@@ -142,12 +144,12 @@ def rollout(policy: LanguageModel, reflector: LanguageModel, config: Config, pla
     return against(what, [(ours, rate) for rate in rates], ours / theirs), remark
 
 
-def against(what: str, pairs: Sequence[tuple[float, float]], ratio: float) -> Row:
+def against(what: str, pairs: Sequence[tuple[float, float]], ratio: float) -> TableRow:
     """Return a line for pairs of our figure and theirs."""
     ours, theirs = (median(side) for side in zip(*pairs, strict=True))
     ratios = [max(pair) / min(pair) for pair in pairs]
     shown = (f"{ours:.3f}", f"{theirs:.3f}", f"{ratio:.1f} x", spread_of(ratios, 1), f">= {AIM:g} x")
-    return Row(what, *shown, ratio >= AIM)
+    return TableRow(what, *shown, ratio >= AIM)
 
 
 @torch.no_grad()
@@ -165,7 +167,7 @@ def score_plainly(policy: LanguageModel, prompt: str, actions: Sequence[str]) ->
 
 
 @torch.no_grad()
-def choice(policy: LanguageModel, count: int, seed: int) -> tuple[list[Row], str]:
+def choice(policy: LanguageModel, count: int, seed: int) -> tuple[list[TableRow], str]:
     scorer = SayCanPolicy(policy)
     times: list[tuple[float, float, float]] = []
     apart = 0.0
@@ -185,7 +187,7 @@ def choice(policy: LanguageModel, count: int, seed: int) -> tuple[list[Row], str
     for state, commands in start_states(count + 1, seed):
         one(state, commands[:ACTIONS])
     del times[0]  # the first was for warming up
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     names = ("SayCan-style, the prompt computed once for all", "SayCan-style, a whole prompt for each")
     for name, column in zip(names, (1, 2), strict=True):
         ratio = median(each[column] / each[0] for each in times)

@@ -35,7 +35,7 @@ from harness import (
     SINGLE_STEPS,
     TAXI,
     TURNS,
-    Row,
+    TableRow,
     compare,
     floors,
     publish,
@@ -94,13 +94,13 @@ def held(make: Callable[[int], object], count: int) -> int:
     return size
 
 
-def shared(what: str, make: Callable[[int], object]) -> Row:
+def shared(what: str, make: Callable[[int], object]) -> TableRow:
     """Compare the memory of many things with that of one."""
     make(1)  # what is imported and compiled is not counted
     one, many = held(make, 1), held(make, VIEWS)
     ratio = many / one
     sizes = [f"{size / 2**20:.2f} MiB" for size in (many, one)]
-    return Row(f"memory of {VIEWS} {what}; theirs: of one", *sizes, f"{ratio:.2f} x", "", "<= 1.5 x", ratio <= 1.5)
+    return TableRow(f"memory of {VIEWS} {what}; theirs: of one", *sizes, f"{ratio:.2f} x", "", "<= 1.5 x", ratio <= 1.5)
 
 
 # The environment.
@@ -110,13 +110,13 @@ def make(folder: Path) -> gymnasium.Env[Any, Any]:
     return gymnasium.make(EXPLORE, repository=str(folder), question="Which file says nothing more?", target=TARGET)
 
 
-def resets(small: Path, large: Path) -> Row:
+def resets(small: Path, large: Path) -> TableRow:
     plays = [times(make(folder).reset, RESETS * 10) for folder in (large, small)]
     turns = [[timed(play) for play in plays] for _ in range(TURNS + 1)][1:]
     ratios = [slow / fast for slow, fast in turns]
     shown = [f"{median(side) / RESETS * 1e5:.1f} µs" for side in zip(*turns, strict=True)]
     what = "reset, 10,000 files (ours) beside 100 files (theirs)"
-    return Row(what, *shown, f"{median(ratios):.2f} x", spread_of(ratios), "<= 2 x", median(ratios) <= 2)
+    return TableRow(what, *shown, f"{median(ratios):.2f} x", spread_of(ratios), "<= 2 x", median(ratios) <= 2)
 
 
 def environments(folder: Path, *, read: bool = False) -> Callable[[int], object]:
@@ -160,11 +160,11 @@ def environment(place: Path) -> None:
 # The sandbox.
 
 
-def commands(repository: Path) -> list[Row]:
+def commands(repository: Path) -> list[TableRow]:
     sandbox = AutoExploreSandbox(repository)
     folder = repository / "part0" / "piece0"
     sandbox.execute("cd part0/piece0")
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     for line in ("cat file7.txt", "ls", "head -n 5 file7.txt", "tail -n 5 file7.txt"):
 
         def spawn(words: tuple[str, ...] = tuple(line.split())) -> None:
@@ -212,7 +212,7 @@ def sandbox(place: Path) -> None:
         *commands(middle),
         compare(two, RESETS, change_and_reset(large), change_and_reset(small), 0.5),  # at most twice the time
         shared("sandboxes on 1,000 files", sandboxes(middle)),
-        Row("index of 10,000 files, once per process", f"{indexed * 1e3:.0f} ms"),
+        TableRow("index of 10,000 files, once per process", f"{indexed * 1e3:.0f} ms"),
     ]
     ratios = sorted(float(row.factor) for row in rows[:4])
     publish_and_exit(
@@ -234,7 +234,7 @@ def sandbox(place: Path) -> None:
 def isolation(place: Path) -> None:
     sizes = [int(each) for each in sys.argv[2:]] or [10]
     bare = [sys.executable, "-c", "pass"]
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     for files in sizes:
         with AutoExploreSandbox(make_repository(place, files), limits=Limits(seconds=600)) as opened:
 
@@ -252,7 +252,7 @@ def isolation(place: Path) -> None:
             what = f"`python -c pass` over {files:,} files, the first {first:.2f} s; theirs: the bare interpreter"
             held = None if files > 1_000 else median(ratios) <= 3
             floor = "" if held is None else "<= 3 x"
-            rows.append(Row(what, *shown, f"{median(ratios):.2f} x", spread_of(ratios), floor, held))
+            rows.append(TableRow(what, *shown, f"{median(ratios):.2f} x", spread_of(ratios), floor, held))
     said = f"**A program starts in the sandbox in {rows[0].factor} times the time of the bare interpreter.**"
     title = "AutoExplore: what isolation costs"
     publish_and_exit("autoexplore_isolation", title, said, rows, (), (), f"Medians of {STARTS} starts in turns.")
@@ -279,7 +279,7 @@ def shown(found: Sequence[Found]) -> list[str]:
     return [each.path for each in [*found[:3], *[each for each in found[3:] if each.kind == "code"][:3]]]
 
 
-def on_dataset(split: str, wording: Any) -> Row:
+def on_dataset(split: str, wording: Any) -> TableRow:
     tasks = RepositoryTasks(split, None, LABELLED, wording)
     cells: list[str] = []
     for engine in ENGINES:
@@ -294,7 +294,7 @@ def on_dataset(split: str, wording: Any) -> Row:
     aims = AIMS.get(name, ())
     holds = all(float(got) >= aim for got, aim in zip(cells[0].split(" / "), aims, strict=False)) if aims else None
     what = f"{name}, {len(tasks.pool)} questions: first / in 3 / in 5 / shown, %"
-    return Row(what, *cells, floor=" / ".join(map(str, aims)), holds=holds)
+    return TableRow(what, *cells, floor=" / ".join(map(str, aims)), holds=holds)
 
 
 def unpacked(archive: Path, digest: str, place: Path) -> Path:
@@ -306,7 +306,7 @@ def unpacked(archive: Path, digest: str, place: Path) -> Path:
     return top
 
 
-def on_folders(archives: Path, place: Path) -> tuple[list[Row], list[str]]:
+def on_folders(archives: Path, place: Path) -> tuple[list[TableRow], list[str]]:
     """Ask thirty questions about ten folders; return the rows, and what was missed."""
     projects: list[dict[str, Any]] = json.loads(FOLDERS.read_text(encoding="utf-8"))
     hits: Counter[tuple[str, str]] = Counter()
@@ -326,7 +326,7 @@ def on_folders(archives: Path, place: Path) -> tuple[list[Row], list[str]]:
                         f'- {project["name"]}: "{asked["question"]}" {asked["answers"][0]} stands below '
                         f"{firsts}.{beside} {asked.get('why', '')}".rstrip()
                     )
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     for key, what, aim in (
         ("first 1", "first", 0),
         ("first 3", "in 3", 20),
@@ -335,7 +335,7 @@ def on_folders(archives: Path, place: Path) -> tuple[list[Row], list[str]]:
     ):
         got = [hits[engine, key] for engine in ENGINES]
         floor, holds = (f">= {aim}", got[0] >= aim) if aim else ("", None)
-        rows.append(Row(f"ten folders, of 30: {what}", *map(str, got), floor=floor, holds=holds))
+        rows.append(TableRow(f"ten folders, of 30: {what}", *map(str, got), floor=floor, holds=holds))
     return rows, misses
 
 
@@ -373,7 +373,7 @@ def cost(folder: Path, engine: str, cache_folder: Path) -> Cost:
     )
 
 
-def costs(source: Path, files: int, ignored: bool, most: float, place: Path) -> list[Row]:
+def costs(source: Path, files: int, ignored: bool, most: float, place: Path) -> list[TableRow]:
     """Measure over links to the first files of a folder, each engine in a process of its own."""
     for path in open_repository(source, ignored=ignored).files[:files]:
         target = place / "linked" / path
@@ -394,12 +394,12 @@ def costs(source: Path, files: int, ignored: bool, most: float, place: Path) -> 
         "question": ("a question, warm", "ms", 10.0),
         "memory": ("most memory", "MB", None),
     }
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     for name, (title, unit, limit) in limits.items():
         got = [getattr(each, name) for each in both]
         floor, holds = ("", None) if limit is None else (f"<= {limit:g} {unit}", got[0] <= limit)
         cells = [f"{each:,.1f} {unit}" for each in got]
-        rows.append(Row(title if name == "seconds" else f"the same: {title}", *cells, floor=floor, holds=holds))
+        rows.append(TableRow(title if name == "seconds" else f"the same: {title}", *cells, floor=floor, holds=holds))
     return rows
 
 

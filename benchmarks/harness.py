@@ -1,4 +1,4 @@
-"""What benchmarks share: timing two sides in turns, the table, and the page of results that it is written to."""
+"""Shared parts of the benchmarks: timing two sides in turns, the table, and the page of results."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ gymnasium.register(TAXI, entry_point=TaxiEnv, max_episode_steps=200)
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """One line of the table: texts, and whether the floor holds (None without a floor)."""
 
     what: str
@@ -73,7 +73,7 @@ def compare(
     theirs: Callable[[], None],
     floor: float | None,
     clock: Callable[[], float] = time.perf_counter,
-) -> Row:
+) -> TableRow:
     """Run both in turns; `steps` is what each of them plays."""
     ours()
     theirs()
@@ -82,14 +82,14 @@ def compare(
     middle = median(ratios)
     rates = [f"{steps / median(side):,.0f} steps/s" for side in zip(*turns, strict=True)]
     wanted, holds = ("", None) if floor is None else (f"{floor:g} x", middle >= floor)
-    return Row(what, rates[0], rates[1], f"{middle:.2f} x", spread_of(ratios), wanted, holds)
+    return TableRow(what, rates[0], rates[1], f"{middle:.2f} x", spread_of(ratios), wanted, holds)
 
 
-def at_most(what: str, values: Sequence[float], unit: str, most: float, digits: int = 2) -> Row:
+def at_most(what: str, values: Sequence[float], unit: str, most: float, digits: int = 2) -> TableRow:
     """Return a line for the median of values that must not exceed `most`."""
     middle = median(values)
     spread = f"{spread_of(values, digits)} {unit}" if len(values) > 1 else ""
-    return Row(what, f"{middle:,.{digits}f} {unit}", "", "", spread, f"<= {most:g} {unit}", middle <= most)
+    return TableRow(what, f"{middle:,.{digits}f} {unit}", "", "", spread, f"<= {most:g} {unit}", middle <= most)
 
 
 def sample_and_step(env: gymnasium.Env[Any, Any]) -> Callable[[], None]:
@@ -114,7 +114,7 @@ def processor() -> str:
     return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
 
 
-def floors(rows: Sequence[Row]) -> str:
+def floors(rows: Sequence[TableRow]) -> str:
     """Say in a sentence which floors hold."""
     missed, kept = ([row.what for row in rows if row.holds is holds] for holds in (False, True))
     if not missed:
@@ -159,7 +159,7 @@ def publish(
     write_whole(page, ("\n".join(lines) + "\n").encode())
 
 
-def publish_and_exit(page: str, title: str, conclusion: str, rows: Sequence[Row], *rest: Any) -> NoReturn:
+def publish_and_exit(page: str, title: str, conclusion: str, rows: Sequence[TableRow], *rest: Any) -> NoReturn:
     """Publish lines with floors, and leave with 1 where one does not hold."""
     said = f"{conclusion} {floors(rows)}"
     publish(RESULTS / f"{page}.md", title, said, HEADINGS, [row.cells() for row in rows], *rest)

@@ -39,7 +39,7 @@ _MISSING: Final = object()
 
 
 class Outcomes(NamedTuple):
-    """What one command in each of several episodes did; arrays with one entry an episode."""
+    """The results of one command in each of several episodes; arrays with one entry an episode."""
 
     feedback: NDArray[np.object_]
     rewards: NDArray[np.float64]

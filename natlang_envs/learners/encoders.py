@@ -28,7 +28,7 @@ _END_OF_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 class Encoder(Protocol):
-    """What makes a vector of a text."""
+    """Makes a vector of a text."""
 
     size: int
 
