@@ -63,7 +63,6 @@ class _Commands(TyperGroup):
     """The commands of this module, and those of other modules, which are imported on first use."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return all names, in the order of the help."""
         return list(dict.fromkeys((*_COMMANDS, *super().list_commands(ctx))))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
@@ -203,7 +202,6 @@ def evaluate_command(
 
 
 def _prices(price: str | None) -> tuple[float, float] | None:
-    """Return the dollars for a million tokens read, and written."""
     if price is None:
         return None
     try:
@@ -249,7 +247,6 @@ def _print_answers(run: Run, found: AnswerReport, prices: tuple[float, float] | 
 
 
 def _protocol(name: str | None, labels: Path | None, tasks: Path | None, repository: Path | None) -> Protocol:
-    """Return the protocol of this name, or the one of labels or tasks of a folder of the user's own."""
     own = [(module, file) for module, file in (("", labels), ("changing.picking.", tasks)) if file is not None]
     if name is not None and not own and repository is None:
         if live := find_round(name):
@@ -327,7 +324,6 @@ def _replay_problems(run: Run, protocol: Protocol, trajectories: list[Trajectory
 
 
 def main() -> None:
-    """Run the command."""
     run_app(app, "natlang")
 
 

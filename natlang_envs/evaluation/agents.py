@@ -60,7 +60,7 @@ class AgentInput:
 
 @dataclass(frozen=True)
 class Decision:
-    """An action, the reflection before it, and the number of tokens read and written for both."""
+    """An action, the reflection before it, and the tokens of both."""
 
     action: str
     reflection: str | None = None
