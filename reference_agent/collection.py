@@ -27,9 +27,9 @@ from reference_agent.curriculum import Environment, Stage, for_learning
 from reference_agent.data_set import EXAMPLES, Example, read_examples, write_examples
 from reference_agent.models.tokenizer import PromptReader
 from reference_agent.players import Speaker, fitting_state
+from reference_agent.run.bounds import check_kind, refuse_given
 from reference_agent.run.config import CollectConfig, Config, TeacherConfig
 from reference_agent.run.data_card import Card, Meter, Summary
-from reference_agent.run.idle import check_kind, idle_collect, refuse
 from reference_agent.run.inputs import claim_data, environment
 from reference_agent.teachers.base import Moment, Teacher, ask, plan
 from reference_agent.teachers.chat import ChatModel, ChatTeacher, chat_options, load_prompts
@@ -108,7 +108,11 @@ def collect(
             failed, no trajectory reached its goal, a setting has no effect, or the folder is of other arguments.
     """
     check_kind(settings, CollectConfig)
-    refuse("collect.", idle_collect(settings))
+    refuse_given(settings, ("env",), "here: the environment is the first argument", "collect.")
+    if not (settings.negatives or settings.detours):
+        refuse_given(settings, ("policy_negatives",), "without negatives or detours", "collect.")
+    if not settings.policy_trajectories:
+        refuse_given(settings, ("policy_negatives",), "where the policy learns from no trajectory", "collect.")
     if not (isinstance(teacher, str) or callable(teacher)):
         raise UsageError(f"{teacher!r:.100} is no teacher: give a function of a Moment, or a registered name")
     if teacher == CHAT:

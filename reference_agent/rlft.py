@@ -30,8 +30,8 @@ from reference_agent.models.saycan import WritingPolicy
 from reference_agent.models.served import ServedModel
 from reference_agent.players import Reflector, check_players
 from reference_agent.rollout import make_envs, play, sample_episodes, success_rate
+from reference_agent.run.bounds import check_kind, check_rate, refuse_given
 from reference_agent.run.config import RLConfig
-from reference_agent.run.idle import Idle, check_kind, check_rate, idle_in, idle_rl, refuse
 from reference_agent.run.inputs import training
 
 Row = dict[str, float]
@@ -103,16 +103,16 @@ def reinforce(
         return _reinforced(policy, reflector, stages, settings, history, seed, folder, report)
 
 
-def idle_on(model: Any, settings: RLConfig) -> Idle:
-    """Return the settings without effect in RL of a model of transformers."""
-    idle: Idle = {}
+def check_settings(settings: RLConfig, model: Any, stages: Sequence[Stage]) -> None:
+    """Raise `UsageError` for a setting without effect on a model of transformers or in these stages."""
     dropped = [each for each in model.modules() if isinstance(each, torch.nn.Dropout) and each.p]
     own = [each.attention_dropout for each in model.modules() if hasattr(each, "attention_dropout")]
-    if settings.dropout_rate and not own:
-        idle["dropout_rate"] = "on this model, whose attention has none to set"
-    if settings.dropout != "off" and not (dropped or settings.dropout_rate or any(own)):
-        idle["dropout"] = "on a model without dropout; rl.dropout_rate gives it some"
-    return idle
+    if not own:
+        refuse_given(settings, ("dropout_rate",), "on this model, whose attention has none to set", "rl.")
+    if not (dropped or settings.dropout_rate or any(own)):
+        refuse_given(settings, ("dropout",), "on a model without dropout; rl.dropout_rate gives it some", "rl.")
+    if 0 < (longest := max(each.iterations for each in stages)) < settings.validate_every:
+        refuse_given(settings, ("validate_every",), f"in stages of at most {longest} iterations", "rl.")
 
 
 def _check(
@@ -122,15 +122,14 @@ def _check(
     if not stages:
         raise UsageError("there are no stages: give at least one")
     check_players(policy, reflector, one_model)
-    check_rate(policy, settings, RLConfig())
-    idle = idle_rl(settings) | idle_in(settings, stages) | idle_on(policy.model, settings)
+    check_rate(policy, settings)
+    check_settings(settings, policy.model, stages)
     if isinstance(policy, WritingPolicy):
         unknown = "on a policy that writes: the {} over all texts is not known"
-        idle |= {"entropy": unknown.format("entropy")} if settings.entropy else {}
-        idle |= {"exact_kl": unknown.format("distance")} if settings.exact_kl else {}
-    if settings.reflector_endpoint and not (reflector and isinstance(reflector.model, ServedModel)):
-        idle["reflector_endpoint"] = "here: reflect-rl train asks the server"
-    refuse("rl.", idle)
+        refuse_given(settings, ("entropy",), unknown.format("entropy"), "rl.")
+        refuse_given(settings.options, ("exact_kl",), unknown.format("distance"), f"rl.{settings.algorithm}.")
+    if not (reflector and isinstance(reflector.model, ServedModel)):
+        refuse_given(settings, ("reflector_endpoint",), "here: reflect-rl train asks the server", "rl.")
 
 
 def _reinforced(
@@ -145,12 +144,13 @@ def _reinforced(
 ) -> list[Row]:
     if reflector and reflector.model is not policy:
         reflector.freeze()
-    critic = methods.make_critic(policy) if settings.critic else None
+    own = vars(settings.options)
+    critic = methods.make_critic(policy) if own.get("critic") else None
     for module in policy.model.modules() if settings.dropout_rate else ():
         if hasattr(module, "attention_dropout"):
             module.attention_dropout = settings.dropout_rate
     checkpoints, rng = Checkpoints(folder, policy, critic), np.random.default_rng([seed, 4])
-    before = checkpoints.reference() if settings.reference_kl else None
+    before = checkpoints.reference() if own.get("reference_kl") else None
     unseen = [for_validation(each) for each in stages] if settings.validate_every else []
     games = {"episodes": settings.validate_episodes, "greedy": True, "history": history, "seed": seed}
     games["one_model"] = reflector is not None and reflector.model is policy

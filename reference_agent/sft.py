@@ -26,8 +26,8 @@ from reference_agent.data_set import Example, as_examples
 from reference_agent.models.language_model import LanguageModel, NotFinite, check_finite
 from reference_agent.models.saycan import SayCanPolicy, head_of
 from reference_agent.players import Answers, Reflector, answer, take_role
+from reference_agent.run.bounds import check_bounds, check_kind, check_rate, refuse_given
 from reference_agent.run.config import PolicySFTConfig, SFTConfig
-from reference_agent.run.idle import check_kind, check_rate, check_sft, idle_policy, refuse
 from reference_agent.run.inputs import digest_all, training
 
 Report = Callable[[int, float, float], None]  # step, loss, norm of the gradient
@@ -119,8 +119,11 @@ def check_policy(
 ) -> None:
     """Refuse settings or examples that teach a policy nothing, before anything is trained."""
     check_kind(config, PolicySFTConfig)
-    refuse("", idle_policy(config, reflect, head_of(model)))
-    check_sft(config)
+    if not reflect:
+        refuse_given(config, ("doubt",), "without reflections")
+    if (head := head_of(model)) != "labels":
+        refuse_given(config, ("smoothing",), f"with the head {head!r}, which has no list of labels to smooth over")
+    _check_settings(config)
     if not any(each.shown for each in examples):
         raise UsageError(_NOTHING)
 
@@ -181,10 +184,16 @@ def _check(model: LanguageModel, config: SFTConfig, role: str, one_model: bool) 
     """Refuse settings that cannot be, or weights that cannot be trained; then give these a role."""
     require_type(model, LanguageModel, "no model: give one, such as load_model() returns")
     check_flag("one_model", one_model)
-    check_sft(config)
-    check_rate(model, config, type(config)())
+    _check_settings(config)
+    check_rate(model, config)
     model.optimizer(config.learning_rate)
     take_role(model, role, one_model)
+
+
+def _check_settings(settings: SFTConfig) -> None:
+    check_bounds(settings, "")
+    if not settings.steps:
+        raise UsageError("steps is 0, which trains nothing: give 1 or more")
 
 
 def fine_tune_both(
@@ -311,7 +320,7 @@ def _tune(
         values: list[float] = []
         try:
             with dropout_seed(seed, 6, step):
-                norm = model.descend(optimizer, _noted(losses_of(batch), values), config.clip, together=True)
+                norm = model.descend(optimizer, _noted(losses_of(batch), values), config.max_norm, together=True)
             last_one = step + 1 == config.steps
             if last_one:
                 check_finite(optimizer)

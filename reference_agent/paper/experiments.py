@@ -23,9 +23,9 @@ from natlang_envs.evaluation import load_protocol, protocol_names
 from natlang_envs.evaluation.protocols import Episode, Protocol
 from natlang_envs.making import make_env
 from natlang_envs.tasks import split_beside
+from reference_agent.algorithms import algorithm_names
 from reference_agent.run.config import Config
 from reference_agent.run.config_file import EXPERIMENTS, load_config, preset_files
-from reference_agent.run.idle import idle, refuse
 
 UNTUNED = "untuned"
 T = TypeVar("T")
@@ -320,7 +320,8 @@ def make_plan(
             for seed in preset.seeds[:1] if method == UNTUNED else preset.seeds:
                 config = cell_config(task, method, preset, seed, settings)
                 cells.append(Cell(task, method, seed, config, out / "cells" / task / method / f"seed-{seed}", split))
-    without_effect = [idle(each.config) for each in cells if each.config and each.is_trained] or [{}]
-    everywhere = set(without_effect[0]).intersection(*without_effect[1:])
-    refuse("", without_effect[0], everywhere & {each.partition("=")[0].strip() for each in settings})
+    read = {each.config.rl.algorithm for each in cells if each.config and each.is_trained}
+    for table, name, *_ in (each.partition("=")[0].split(".") for each in settings if each.count(".")):
+        if table == "rl" and read and name in {*algorithm_names()} - read:
+            raise UsageError(f"rl.{name} has settings of an algorithm that no cell here trains with: leave it out")
     return Plan(target, preset, chosen, tuple(cells), empty, out, tuple(settings), split)

@@ -35,10 +35,9 @@ from reference_agent.models.adapters import check_adapter
 from reference_agent.models.backbone import finished, memory_advice
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.saycan import with_head
-from reference_agent.rlft import Row, idle_on, reinforce
+from reference_agent.rlft import Row, check_settings, reinforce
 from reference_agent.run import stages
-from reference_agent.run.config import Config, RLConfig
-from reference_agent.run.idle import idle_in, idle_policy, idle_rl, refuse, without
+from reference_agent.run.config import Config
 from reference_agent.run.stages import claim, link_stage, load_player, new_player, start_model
 from reference_agent.sft import choice_accuracy, fine_tune_both, fine_tune_policy, fine_tune_reflector
 from reference_agent.teachers.chat import chat_options
@@ -95,7 +94,7 @@ def train(config: Config, out: Path, report: Report, shared: Path | None = None)
 def check_model(config: Config) -> None:
     """Refuse what the model of a run cannot do, as far as can be seen without its weights."""
     model = start_model(config).without_weights()
-    refuse("rl.", idle_on(model, _rl(config)))
+    check_settings(config.rl, model, config.stages)
     check_adapter(model, config.model)
 
 
@@ -107,7 +106,7 @@ def check_environments(config: Config) -> int:
         chat_options(config.teacher)
     env.close()
     played = [for_learning(stage, config.allow_test) for stage in config.stages]
-    for stage in played if _rl(config).validate_every else ():
+    for stage in played if config.rl.validate_every else ():
         for_validation(stage)
     envs = [stage.make() for stage in played]
     for env in envs:
@@ -175,7 +174,7 @@ def _make_policy(config: Config, out: Path, examples: Sequence[Example], report:
     if config.one_model:
         return load_player(config, out, "reflector")  # the one model, which has learned this job already
     model = with_head(new_player(config, out, "policy"), config)
-    settings = without(config.sft_policy, idle_policy(config.sft_policy, config.reflect, config.head))
+    settings = config.policy_settings
     if not settings.steps:
         return model
     rest = (config.seed, lambda step, loss, _: report("policy", step, settings.steps, loss), steps, config.reflect)
@@ -206,9 +205,4 @@ def _reinforced(config: Config, out: Path, report: Report) -> tuple[LanguageMode
     options = {name: getattr(config, name) for name in ("history", "seed", "allow_test")}
     options |= {"folder": out / "rl", "report": told, "one_model": config.players == "one"}
     with memory_advice("in RL", f"lower rl.microbatch, then rl.batch, {_LAST}"):
-        return policy, reinforce(policy, reflector, config.stages, _rl(config), **options)
-
-
-def _rl(config: Config) -> RLConfig:
-    """Return the settings of RL, without those that presets say of other algorithms."""
-    return without(config.rl, idle_rl(config.rl) | idle_in(config.rl, config.curriculum))
+        return policy, reinforce(policy, reflector, config.stages, config.rl, **options)

@@ -26,9 +26,9 @@ from reference_agent.models.saycan import with_head
 from reference_agent.models.served import ServedModel
 from reference_agent.models.tokenizer import Origin, PromptReader, check_labels, label_tokens
 from reference_agent.players import Reflector
+from reference_agent.run.bounds import check_kind, refuse_given
 from reference_agent.run.config import Config, ModelConfig
-from reference_agent.run.config_file import dump_config, parse_config
-from reference_agent.run.idle import check_kind, idle_loaded, refuse
+from reference_agent.run.config_file import as_tables, dump_config, parse_config
 from reference_agent.run.inputs import difference
 from reference_agent.tiny.making import PICKUP, VERSION, base_model, tiny_folder, tiny_name
 from reference_agent.tiny.untrained import tiny_llama
@@ -121,7 +121,11 @@ def load_model(name: str | Path = "tiny", config: ModelConfig = ModelConfig()) -
     require_type(name, (str, Path), "no model's name: give tiny, smollm2, a folder, or a hub id")
     name = str(name)
     check_kind(config, ModelConfig)
-    refuse("model.", idle_loaded(config, name))
+    refuse_given(config, ("lora_rank", "lora_alpha", "lora_targets"), "here: they are with_adapter's", "model.")
+    made = "on a model that exists; reflect-rl train makes tiny ones of other sizes"
+    refuse_given(config, ("layers", "width", "inner", "heads", "positions", "mimetic"), made, "model.")
+    if config.name != name:
+        refuse_given(config, ("name",), "here: the name is the first argument", "model.")
     if (Path(name) / CONFIG).exists():
         raise UsageError(f"{name} holds players: Players.load({name!r}) loads both, load_model('{name}/policy') one")
     if not ModelConfig(name).is_tiny:
@@ -140,7 +144,7 @@ def claim(config: Config, out: Path) -> None:
         if out.exists() and any(out.iterdir()):
             raise UsageError(f"{out} is not empty and holds no run: choose another --out")
         write_whole(path, dump_config(config).encode())
-    elif found := difference(asdict(read_config(out)), asdict(config)):
+    elif found := difference(as_tables(read_config(out)), as_tables(config)):
         raise UsageError(
             f"{out} holds a run with other settings ({found}): choose another --out, or resume it without a config"
         )

@@ -25,9 +25,9 @@ from reference_agent.models.saycan import with_head
 from reference_agent.players import Reflector
 from reference_agent.rollout import Episode
 from reference_agent.run.agent import PlayersAgent
+from reference_agent.run.bounds import check_kind, refuse_given
 from reference_agent.run.config import CollectConfig, Config, ModelConfig, PolicySFTConfig, RLConfig, SFTConfig
 from reference_agent.run.config_file import dump_config
-from reference_agent.run.idle import check_kind, idle, refuse
 from reference_agent.run.stages import CONFIG, load_model, load_players
 from reference_agent.run.telling import Say, Told, say
 from reference_agent.teachers.base import Teacher
@@ -101,10 +101,13 @@ class Players:
             reflection_tokens=reflection_tokens,
             reflections=reflections,
             model=settings,
+            seed=seed,
         )
-        refuse("", idle(config))
-        if seed and not settings.lora_rank:
-            refuse("", {"seed": "without adapters, which alone are drawn (lora_rank = 0)"})
+        if not reflect:
+            refuse_given(config, ("reflections", "reflection_tokens"), "without a reflector (reflect = false)")
+        if not settings.lora_rank:
+            refuse_given(settings, ("lora_alpha", "lora_targets"), "without adapters (lora_rank = 0)", "model.")
+            refuse_given(config, ("seed",), "without adapters, which alone are drawn (lora_rank = 0)")
 
         def player(name: str) -> LanguageModel:
             return base.with_adapter(name, settings, seed=seed) if settings.lora_rank else base.copy()
@@ -202,7 +205,7 @@ class Players:
                 self.policy.model.train()
 
         if self.reflector is None and reflector != SFTConfig():
-            refuse("", {"reflector": "without a reflector (reflect = false)"})
+            raise UsageError("reflector has no effect without a reflector (reflect = false): leave it out")
         check_kind(reflector, SFTConfig)
         sft.check_policy(self.policy, examples, policy, reflect)
         glance(now=True)

@@ -87,7 +87,7 @@ def test_a_discount_makes_late_rewards_count_less(model: LanguageModel) -> None:
     assert placed(leave_one_out([late, soon], 2, 1.0, 0.5)) == approximately(
         [(2, -6.0), (1, -6.0), (0, -6.0), (0, 6.0)]
     )
-    settings = RLConfig(baseline="none", discount=0.5)
+    settings = RLConfig(options={"baseline": "none"}, discount=0.5)
     assert placed(advantages([late], settings)) == approximately([(2, 8.0), (1, 4.0), (0, 2.0)])
     learner = learner_of(model, algorithm="ppo", critic=True, reward_scale=1.0, discount=0.5)
     learner = learner._replace(critic=methods.make_critic(learner.policy))
@@ -98,7 +98,7 @@ def test_a_discount_makes_late_rewards_count_less(model: LanguageModel) -> None:
 
 def test_episodes_count_alike_whatever_their_length() -> None:
     long, short = episode(*[("s", 1.0)] * 6), episode(("s", 2.0), ("t", 2.0))
-    config = RLConfig(normalise="episode", baseline="none")
+    config = RLConfig(normalise="episode", options={"baseline": "none"})
     rows = advantages([long, short], config)
     flat = [row._replace(advantage=1.0) for row in rows]
     weighted = shared([long, short], flat, config)
@@ -155,7 +155,7 @@ def test_fine_tuning_tells_the_norm_of_its_gradient_before_it_is_cut(
     )
     loss.backward()
     norm = torch.cat([each.grad.flatten() for each in by_hand.parameters() if each.grad is not None]).norm()
-    settings = SFTConfig(steps=1, batch=4, clip=clip)
+    settings = SFTConfig(steps=1, batch=4, max_norm=clip)
     fine_tune_reflector(model.copy(), few, settings, report=lambda *each: told.append(each))
     assert told == [(1, pytest.approx(loss.item(), rel=1e-4), pytest.approx(norm.item(), rel=1e-3))]
 

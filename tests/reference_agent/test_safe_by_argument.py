@@ -291,7 +291,7 @@ def test_a_damaged_note_of_inputs_is_named(tmp_path: Path, model: LanguageModel,
 
 
 def test_ctrl_c_in_a_notebook_keeps_the_reference_and_the_curve(model: LanguageModel, tmp_path: Path) -> None:
-    settings = RLConfig(algorithm="ppo", batch=6, minibatch=8, learning_rate=1e-3, reference_kl=0.5, target_kl=0.0)
+    settings = RLConfig("ppo", {"reference_kl": 0.5, "target_kl": 0.0}, batch=6, minibatch=8, learning_rate=1e-3)
     stage = Stage(walk_on, 4)
     whole, policy = model.copy(), model.copy()
     curve = reinforce(whole, None, stage, settings)
@@ -331,7 +331,7 @@ def test_one_model_is_both_players_only_when_asked_for(model: LanguageModel, exa
 def test_the_tiny_models_learning_rates_are_refused_where_they_would_wreck_a_large_one(
     model: LanguageModel, examples: list[Example], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reference_agent.run.idle._LARGE", 1_000)
+    monkeypatch.setattr("reference_agent.run.bounds._LARGE", 1_000)
     with pytest.raises(UsageError, match=r"learning_rate 0\.001 is for the tiny model and would wreck one of"):
         rrl.fine_tune_policy(model.copy(), examples)
     with pytest.raises(UsageError, match=r"learning_rate 0\.0004 is for the tiny model"):

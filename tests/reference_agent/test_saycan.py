@@ -214,9 +214,7 @@ def test_a_policy_that_writes_learns_from_demonstrations_and_from_reward(
 
 
 def test_what_is_written_is_played_whether_or_not_it_is_listed(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = quick_config(
-        "head='text'", "sft_policy.smoothing=0.0", "rl.entropy=0.0", "rl.algorithm='grpo'", stages=(2,)
-    )
+    config = quick_config("head='text'", "rl.entropy=0.0", "rl.algorithm='grpo'", "rl.grpo.group=2", stages=(2,))
     train(config, out, lambda *_: None)
     agent = load_agent(f"reflect-rl-sample:{out}")
     _, played = evaluate(agent, "dangerous-taxi-pickup/v1")

@@ -63,10 +63,10 @@ def test_rewards_to_go() -> None:
 def test_the_steps_of_a_batch_are_taken_last_to_first_and_the_baseline_is_the_mean_of_a_step() -> None:
     steps = [Decision(f"state {step}", f"prompt {step}", ["A", "B"], 0, None) for step in range(3)]
     episodes = [Episode(steps, [-1.0, -1.0, 20.0], True), Episode(steps[:1], [-10.0], False)]
-    rows = advantages(episodes, RLConfig(reward_scale=1.0, baseline="step"))
+    rows = advantages(episodes, RLConfig(reward_scale=1.0, options={"baseline": "step"}))
     assert [row.step for row in rows] == [2, 1, 0, 0]
     assert [row.advantage for row in rows] == pytest.approx([0.0, 0.0, 14.0, -14.0])
-    plain = advantages(episodes, RLConfig(reward_scale=1.0, baseline="none"))
+    plain = advantages(episodes, RLConfig(reward_scale=1.0, options={"baseline": "none"}))
     assert [row.advantage for row in plain] == pytest.approx([20.0, 19.0, 18.0, -10.0])
 
 
