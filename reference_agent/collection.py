@@ -30,7 +30,7 @@ from reference_agent.players import Speaker, fitting_state
 from reference_agent.run.bounds import check_kind, refuse_given
 from reference_agent.run.config import CollectConfig, Config, TeacherConfig
 from reference_agent.run.data_card import Card, Meter, Summary
-from reference_agent.run.inputs import claim_data, environment
+from reference_agent.run.fingerprint import claim_data, environment
 from reference_agent.teachers.base import Moment, Teacher, ask, plan
 from reference_agent.teachers.chat import ChatModel, ChatTeacher, chat_options, load_prompts
 from reference_agent.teachers.choose import CHAT, make_teacher
@@ -59,7 +59,7 @@ class Demonstration(NamedTuple):
     summary: Summary
 
 
-class Source(NamedTuple):
+class CollectionSetup(NamedTuple):
     """What a teacher plays: environment, teacher, settings, seed of all that is random, and how p(s) is composed."""
 
     make_env: Callable[[], NatLangEnv]
@@ -134,7 +134,7 @@ def collect(
     def make(env: NatLangEnv, rng: np.random.Generator) -> Teacher:
         return make_teacher(env, rng, TeacherConfig(teacher)) if isinstance(teacher, str) else teacher
 
-    source = Source(stage.make, make, settings, seed, cut_to_context(reader, _SPOKEN, history))
+    source = CollectionSetup(stage.make, make, settings, seed, cut_to_context(reader, _SPOKEN, history))
     examples = with_shown(_numbered(_play_until_enough(source, report), settings)[0], settings)
     if folder is not None:
         write_examples(folder / EXAMPLES, examples)
@@ -154,7 +154,7 @@ def gather(
     stage = for_learning(config.demonstrations, config.allow_test)
     fit = fit or cut_to_context(None, 0, config.history)
     make = partial(make_teacher, config=config.teacher)
-    source, meter = Source(stage.make, make, config.collect, config.seed, fit), None
+    source, meter = CollectionSetup(stage.make, make, config.collect, config.seed, fit), None
     if config.teacher.name == CHAT:
         played, meter = _play_with_chat(source, config.teacher, answers, report)
     else:
@@ -201,7 +201,7 @@ def with_shown(examples: Sequence[Example], settings: CollectConfig) -> list[Exa
     ]
 
 
-def _play_until_enough(source: Source, report: Report) -> list[Demonstration]:
+def _play_until_enough(source: CollectionSetup, report: Report) -> list[Demonstration]:
     """Let the teacher play until enough trajectories reached their goal."""
     rng = np.random.default_rng([source.seed, 1])
     env = source.make_env()
@@ -236,7 +236,7 @@ def _play_until_enough(source: Source, report: Report) -> list[Demonstration]:
 
 
 def _play_with_chat(
-    source: Source, config: TeacherConfig, answers: Path | None, report: Report
+    source: CollectionSetup, config: TeacherConfig, answers: Path | None, report: Report
 ) -> tuple[list[Demonstration], Meter]:
     """Let a chat model play several tasks at a time. Each costs money, so failed ones are not replaced."""
     env, options, wanted = source.make_env(), chat_options(config), source.settings.trajectories
@@ -273,7 +273,9 @@ def _new_task(env: NatLangEnv, rng: np.random.Generator, seen: set[str]) -> str:
     )
 
 
-def _play(source: Source, env: NatLangEnv, teacher: Teacher, task_id: str, rng: np.random.Generator) -> Demonstration:
+def _play(
+    source: CollectionSetup, env: NatLangEnv, teacher: Teacher, task_id: str, rng: np.random.Generator
+) -> Demonstration:
     """Play one task with the teacher's actions, trying wrong ones beside each (lines 4 to 18)."""
     settings = source.settings
     restarts, idles = getattr(teacher, "restarts", False), getattr(teacher, "idles", False)

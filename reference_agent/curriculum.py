@@ -163,7 +163,7 @@ def improves_no_more(number: int, curve: Sequence[dict[str, float]], patience: i
     return 0 < patience < len(scores) and max(scores[-patience:]) <= max(scores[:-patience])
 
 
-class Tasks:
+class StageTasks:
     """The training tasks of a stage."""
 
     def __init__(self, stage: Stage) -> None:

@@ -24,7 +24,15 @@ from reference_agent import processes
 from reference_agent.algorithms import load_algorithm, methods
 from reference_agent.algorithms.policy_gradient import Learner, Update
 from reference_agent.checkpoint import Checkpoints, Iterations, dropout_seed, random_state
-from reference_agent.curriculum import Stage, Tasks, as_stages, for_learning, for_validation, improves_no_more, passed
+from reference_agent.curriculum import (
+    Stage,
+    StageTasks,
+    as_stages,
+    for_learning,
+    for_validation,
+    improves_no_more,
+    passed,
+)
 from reference_agent.models.language_model import LanguageModel, NotFinite, check_finite
 from reference_agent.models.saycan import WritingPolicy
 from reference_agent.models.served import ServedModel
@@ -32,7 +40,7 @@ from reference_agent.players import Reflector, check_players
 from reference_agent.rollout import make_envs, play, sample_episodes, success_rate
 from reference_agent.run.bounds import check_kind, check_rate, refuse_given
 from reference_agent.run.config import RLConfig
-from reference_agent.run.inputs import training
+from reference_agent.run.fingerprint import training
 
 Row = dict[str, float]
 
@@ -44,7 +52,7 @@ _TOO_SURE = (
 )
 
 
-class Stopped(Exception):  # noqa: N818 (not an error: the user asked for it)
+class TrainingInterrupted(Exception):  # noqa: N818 (not an error: the user asked for it)
     """Training was interrupted after a whole iteration, and saved if it has a folder.
 
     Attributes:
@@ -89,7 +97,7 @@ def reinforce(
         `validate_every` iterations `"validation"`, the success of greedy games in that split.
 
     Raises:
-        Stopped: Ctrl-C was pressed; the last complete iteration is saved, and `curve` has the rows so far.
+        TrainingInterrupted: Ctrl-C was pressed; the last complete iteration is saved, and `curve` has the rows so far.
         UsageError: A split holds test tasks, both players are one model unasked, a setting has no effect, the folder is
             of other arguments or damaged, or training diverged.
     """
@@ -174,7 +182,7 @@ def _reinforced(
             done = progress.step if number == progress.part else 0
             if done:
                 checkpoints.load_optimizer(optimizer)
-            envs, tasks = make_envs(stage, settings.batch), Tasks(stage)
+            envs, tasks = make_envs(stage, settings.batch), StageTasks(stage)
             learner = Learner(policy, optimizer, settings, rng, critic, before)
             for iteration in range(done, stage.iterations):  # line 23
                 if ended(number):
@@ -210,7 +218,7 @@ def _reinforced(
                     checkpoints.save(Iterations(number, iteration + 1, [random_state(rng)], cache, curve), optimizer)
                 if stop:
                     kept = f"saved in {folder}: the same call goes on" if folder else "not saved, without a folder"
-                    raise Stopped(f"stopped after {len(curve)} iterations, {kept}", curve)
+                    raise TrainingInterrupted(f"stopped after {len(curve)} iterations, {kept}", curve)
             envs.close()
             tasks.close()
     if _fingerprint(reflector) != frozen:
@@ -220,7 +228,7 @@ def _reinforced(
 
 def _iterate(
     envs: Any,
-    tasks: Tasks,
+    tasks: StageTasks,
     learner: Learner,
     reflector: Reflector | None,
     history: History,

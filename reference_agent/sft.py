@@ -25,10 +25,10 @@ from reference_agent.checkpoint import Checkpoints, Steps, dropout_seed, random_
 from reference_agent.data_set import Example, as_examples
 from reference_agent.models.language_model import LanguageModel, NotFinite, check_finite
 from reference_agent.models.saycan import SayCanPolicy, head_of
-from reference_agent.players import Answers, Reflector, answer, take_role
+from reference_agent.players import PolicyAnswers, Reflector, answer, take_role
 from reference_agent.run.bounds import check_bounds, check_kind, check_rate, refuse_given
 from reference_agent.run.config import PolicySFTConfig, SFTConfig
-from reference_agent.run.inputs import digest_all, training
+from reference_agent.run.fingerprint import digest_all, training
 
 Report = Callable[[int, float, float], None]  # step, loss, norm of the gradient
 # The loss of a batch, in one summand for each of this process's micro-batches.
@@ -40,7 +40,7 @@ _NOTHING = (
 )
 
 
-class _Asked(NamedTuple):
+class _PromptedAnswer(NamedTuple):
     """A prompt, with the text to write after it or the listed label to choose."""
 
     prompt: str
@@ -169,7 +169,7 @@ def choice_accuracy(
     shown = [each for each in examples if each.shown]
     asked = shown[:: max(1, -(-len(shown) // most))]
     questions = [(each.state, each.commands, each.reflection if reflect else None) for each in asked]
-    known: Answers = {}
+    known: PolicyAnswers = {}
     with torch.no_grad():
         answer(policy, questions, None, known)
     right = sum(
@@ -226,7 +226,7 @@ def fine_tune_both(
 
 def _reflector_losses(model: LanguageModel, config: SFTConfig) -> Losses:
     def losses(batch: Sequence[Example]) -> Iterator[Tensor]:
-        asked = [_Asked(model.ask_reflection(each.state), model.space + each.reflection) for each in batch]
+        asked = [_PromptedAnswer(model.ask_reflection(each.state), model.space + each.reflection) for each in batch]
         for part, share in _parts(model, asked, config.microbatch, True):
             yield share * model.completion_loss([each.prompt for each in part], [each.answer for each in part])
 
@@ -236,14 +236,14 @@ def _reflector_losses(model: LanguageModel, config: SFTConfig) -> Losses:
 def _policy_losses(model: LanguageModel, reflect: bool, config: PolicySFTConfig, rng: np.random.Generator) -> Losses:
     writes = isinstance(model, SayCanPolicy)
 
-    def ask(example: Example) -> _Asked:
+    def ask(example: Example) -> _PromptedAnswer:
         choices = model.list_actions(example.commands, rng)
         said = example.reflection if reflect else None
         if said and rng.random() < config.doubt:
             said = said.replace(example.action, example.commands[int(rng.integers(len(example.commands)))])
         labels = tuple(choice.label for choice in choices)
         prompt = model.ask(example.state, said, choices)
-        return _Asked(prompt, example.action, labels, 0 if writes else example.commands.index(example.action))
+        return _PromptedAnswer(prompt, example.action, labels, 0 if writes else example.commands.index(example.action))
 
     def losses(batch: Sequence[Example]) -> Iterator[Tensor]:
         for part, share in _parts(model, [ask(each) for each in batch], config.microbatch, writes):
@@ -256,7 +256,7 @@ def _policy_losses(model: LanguageModel, reflect: bool, config: PolicySFTConfig,
     return losses
 
 
-def _choice_loss(logits: Tensor, asked: Sequence[_Asked], config: PolicySFTConfig) -> Tensor:
+def _choice_loss(logits: Tensor, asked: Sequence[_PromptedAnswer], config: PolicySFTConfig) -> Tensor:
     """Return the mean loss of choosing the right labels, whose targets are smoothed over each list."""
     log_probabilities = torch.log_softmax(logits, dim=1)
     targets = torch.tensor([each.target for each in asked])
@@ -269,15 +269,15 @@ def _choice_loss(logits: Tensor, asked: Sequence[_Asked], config: PolicySFTConfi
 
 
 def _parts(
-    model: LanguageModel, asked: Sequence[_Asked], size: int, by_token: bool
-) -> Iterator[tuple[Sequence[_Asked], float]]:
+    model: LanguageModel, asked: Sequence[_PromptedAnswer], size: int, by_token: bool
+) -> Iterator[tuple[Sequence[_PromptedAnswer], float]]:
     """Cut a batch into micro-batches of prompts of like length, which are padded little; 0 leaves it whole.
 
     Of several processes each gets its own ones. With each comes its share in the batch's mean loss, over the answers'
     tokens or over the answers.
     """
 
-    def weight(part: Sequence[_Asked]) -> int:
+    def weight(part: Sequence[_PromptedAnswer]) -> int:
         return sum(model.count(each.answer) + 1 for each in part) if by_token else len(part)
 
     size, total = min(size or len(asked), ceil(len(asked) / processes.count())), weight(asked)

@@ -19,7 +19,7 @@ from torch.nn.utils.rnn import pad_sequence
 from reference_agent import processes
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.saycan import WritingPolicy
-from reference_agent.players import Decision
+from reference_agent.players import PolicyDecision
 from reference_agent.rollout import Episode
 from reference_agent.run.config import RLConfig
 
@@ -57,7 +57,7 @@ class Transition(NamedTuple):
     """One decision of one episode."""
 
     step: int
-    decision: Decision
+    decision: PolicyDecision
     advantage: float
     target: float = 0.0  # what the critic should have said
     reference: float = 0.0  # the choice's log-probability before RL

@@ -22,7 +22,7 @@ WINDOW = 1_000  # characters of a shown text that a language model reads: those 
 Rarity = Callable[[str], float]
 
 
-class Reading(NamedTuple):
+class ShownPart(NamedTuple):
     """A part of a file that was shown, for a question."""
 
     question: str
@@ -79,7 +79,7 @@ class WordJudge:
     def __init__(self, rarity: Rarity) -> None:
         self._rarity = rarity
 
-    def __call__(self, reading: Reading) -> float:
+    def __call__(self, reading: ShownPart) -> float:
         """Return the share, from 0 to 1."""
         wanted = {word: self._rarity(word) for word in words_asked(reading.question)}
         near = set(words_asked(window_of(reading.question, reading.text)))
@@ -106,11 +106,11 @@ class LiftJudge:
         self._alone: dict[str, float] = {}  # the logarithm of a question's probability without a text
         self._known = read_table(table, f"{model} {precision}") if table else {}
 
-    def __call__(self, reading: Reading) -> float:
+    def __call__(self, reading: ShownPart) -> float:
         """Return the lift over the root of the question's tokens; it does not depend on what else is asked."""
         return self.many([reading])[0]
 
-    def many(self, readings: Sequence[Reading]) -> list[float]:
+    def many(self, readings: Sequence[ShownPart]) -> list[float]:
         """Return the lifts of readings, which are computed together as far as they are new."""
         keys = [_key(each) for each in readings]
         new = {key: each for key, each in zip(keys, readings, strict=True) if key not in self._known}
@@ -127,7 +127,7 @@ class LiftJudge:
                     file.write("".join(json.dumps(row) + "\n" for row in rows))
         return [self._known[key] for key in keys]
 
-    def _lifts(self, readings: Sequence[Reading]) -> list[float]:
+    def _lifts(self, readings: Sequence[ShownPart]) -> list[float]:
         import torch
 
         model = self._loaded()
@@ -163,14 +163,14 @@ class Scale:
 
     def __init__(self, words: WordJudge, lift: LiftJudge | None = None) -> None:
         self._words, self._lift = words, lift
-        self._known: dict[Reading, Judgement] = {}
+        self._known: dict[ShownPart, Judgement] = {}
 
-    def prepare(self, readings: Sequence[Reading]) -> None:
+    def prepare(self, readings: Sequence[ShownPart]) -> None:
         """Compute the lifts of readings together; on a CPU that is no faster."""
         if self._lift is not None:
             self._lift.many(readings)
 
-    def __call__(self, reading: Reading) -> Judgement:
+    def __call__(self, reading: ShownPart) -> Judgement:
         """Return what is said of a text."""
         found = self._known.get(reading)
         if found is None:
@@ -179,11 +179,11 @@ class Scale:
         return found
 
 
-def _begin(reading: Reading) -> str:
+def _begin(reading: ShownPart) -> str:
     return f"File {reading.path}:\n{window_of(reading.question, reading.text)}\n\n"
 
 
-def _key(reading: Reading) -> str:
+def _key(reading: ShownPart) -> str:
     content = f"{reading.question}\n{_begin(reading)}".encode("utf-8", "surrogatepass")
     return hashlib.sha256(content).hexdigest()[:16]
 

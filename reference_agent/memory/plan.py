@@ -16,7 +16,7 @@ from reference_agent.memory.names import Known, Recalled
 _ALIKE = 0.5  # of two listings together, what both have where they are of one repository
 
 
-class Settings(NamedTuple):
+class PlanWeights(NamedTuple):
     """What the plan weighs.
 
     Attributes:
@@ -99,8 +99,8 @@ class Candidate(NamedTuple):
     listed: PagePosition
 
 
-class Desk(NamedTuple):
-    """What lies before a player in the middle of a game."""
+class RecallSituation(NamedTuple):
+    """A game in progress."""
 
     walk: Walk
     left: int  # steps
@@ -112,7 +112,7 @@ class Desk(NamedTuple):
         return self.walk.steps(start or self.walk.here, there)
 
 
-class Goal(NamedTuple):
+class FileGoal(NamedTuple):
     """What to do with a file, there where it is listed: `cat` or `id`."""
 
     verb: str
@@ -127,40 +127,42 @@ class Goal(NamedTuple):
         return f"{self.verb} {self.candidate.path.rpartition('/')[2]}"
 
 
-def standing(desk: Desk, settings: Settings) -> dict[str, float]:
+def standing(situation: RecallSituation, settings: PlanWeights) -> dict[str, float]:
     """Return what speaks for each file that was read, by its path: its best part, and what memory says."""
     return {
-        each.path: max(settings.words * told.words + settings.lift * told.lift for told in desk.told[each.path])
+        each.path: max(settings.words * told.words + settings.lift * told.lift for told in situation.told[each.path])
         + settings.belief * each.belief
         - settings.place * each.rank
-        for each in desk.candidates
-        if each.path in desk.told
+        for each in situation.candidates
+        if each.path in situation.told
     }
 
 
-def goals(desk: Desk, settings: Settings) -> list[Goal]:
+def goals(situation: RecallSituation, settings: PlanWeights) -> list[FileGoal]:
     """Return all that the steps allow: files to read whose way back is left, and files to name."""
-    stands = standing(desk, settings)
+    stands = standing(situation, settings)
     best = max(stands, key=lambda path: stands[path], default=None)
-    there = next((each.listed for each in desk.candidates if each.path == best), None)
-    found: list[Goal] = []
-    for each in desk.candidates[: settings.files]:
-        steps, back = desk.way(each.listed), desk.way(there, each.listed) + 1 if there is not None else 1
-        seen = len(desk.told.get(each.path, ()))
+    there = next((each.listed for each in situation.candidates if each.path == best), None)
+    found: list[FileGoal] = []
+    for each in situation.candidates[: settings.files]:
+        steps, back = situation.way(each.listed), situation.way(there, each.listed) + 1 if there is not None else 1
+        seen = len(situation.told.get(each.path, ()))
         deep = each.part <= settings.deepest and each.rank < settings.trusted
         for part in (each.part, 1) if deep else (1,):
-            if part > seen and steps + part - seen + back <= desk.left:
-                found.append(Goal("cat", each, part - seen, steps + part - seen, back))
+            if part > seen and steps + part - seen + back <= situation.left:
+                found.append(FileGoal("cat", each, part - seen, steps + part - seen, back))
                 break
     found += [
-        Goal("id", each, 0, steps, 0) for each in desk.candidates if (steps := desk.way(each.listed) + 1) <= desk.left
+        FileGoal("id", each, 0, steps, 0)
+        for each in situation.candidates
+        if (steps := situation.way(each.listed) + 1) <= situation.left
     ]
     return found
 
 
-def choose(desk: Desk, settings: Settings) -> Goal | None:
+def choose(situation: RecallSituation, settings: PlanWeights) -> FileGoal | None:
     """Return the next goal: read what is near and well remembered as long as steps allow, then name the best."""
-    found = goals(desk, settings)
+    found = goals(situation, settings)
     reads = [each for each in found if each.verb == "cat"]
     if reads:
         return min(
@@ -170,7 +172,7 @@ def choose(desk: Desk, settings: Settings) -> Goal | None:
                 goal.candidate.rank,
             ),
         )
-    stands = standing(desk, settings)
+    stands = standing(situation, settings)
     names = [each for each in found if each.verb == "id"]
     return max(
         names,

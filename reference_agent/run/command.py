@@ -85,7 +85,7 @@ def train(
     from natlang_envs.errors import require_choice
     from reference_agent.paper.experiments import protocol_of
     from reference_agent.paper.tables import draw_curves, read_curve
-    from reference_agent.rlft import Stopped
+    from reference_agent.rlft import TrainingInterrupted
     from reference_agent.run.config_file import EXPERIMENTS
     from reference_agent.run.pipeline import train as run_training
 
@@ -95,7 +95,7 @@ def train(
     with bars() as progress:
         try:
             policy = run_training(settings, out, partial(show_step, progress, ""))
-        except Stopped:
+        except TrainingInterrupted:
             progress.stop()
             typer.echo(f"Stopped and saved. Go on with: reflect-rl train --out {out}")
             raise typer.Exit(130) from None
@@ -144,7 +144,7 @@ def reproduce(
     """Train and evaluate the methods of one of the paper's tables or figures, and show them beside its numbers."""
     from reference_agent.paper.experiments import PRESETS, TARGETS, TASKS, Cell, make_plan
     from reference_agent.paper.tables import lines, notes
-    from reference_agent.rlft import Stopped
+    from reference_agent.rlft import TrainingInterrupted
 
     require_choice("target", target, TARGETS)
     require_choice("preset", preset, PRESETS)
@@ -171,7 +171,7 @@ def reproduce(
 
         try:
             entries = run_plan(plan, jobs, partial(show_step, progress), done)
-        except (Stopped, KeyboardInterrupt):
+        except (TrainingInterrupted, KeyboardInterrupt):
             progress.stop()
             typer.echo("Stopped and saved. Run the same command to go on.")
             raise typer.Exit(130) from None

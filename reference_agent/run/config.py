@@ -13,7 +13,6 @@ from reference_agent.curriculum import Stage, as_stages
 from reference_agent.run.bounds import (
     at_least,
     check_bounds,
-    check_kind,
     choice,
     fraction,
     limit,
@@ -245,7 +244,10 @@ class RLConfig:
             for name in self.options:
                 require_choice("setting", f"{table}{name}", [f"{table}{each.name}" for each in fields(uses)])
             object.__setattr__(self, "options", uses(**self.options))
-        check_kind(self.options, uses)
+        if type(self.options) is not uses:
+            raise UsageError(
+                f"rl.options is {self.options!r:.100}: give a table of names and values, or {uses.__name__}"
+            )
         check_bounds(self.options, table)
         self.options.check(self.batch)
         if self.batch % self.group:

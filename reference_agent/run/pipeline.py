@@ -35,10 +35,11 @@ from reference_agent.models.adapters import check_adapter
 from reference_agent.models.backbone import finished, memory_advice
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.saycan import with_head
-from reference_agent.rlft import Row, check_settings, reinforce
+from reference_agent.rlft import Row, check_settings
 from reference_agent.run import stages
 from reference_agent.run.config import Config
-from reference_agent.run.stages import claim, link_stage, load_player, new_player, start_model
+from reference_agent.run.players import Players, load_player
+from reference_agent.run.stages import claim, link_stage, start_model
 from reference_agent.sft import choice_accuracy, fine_tune_both, fine_tune_policy, fine_tune_reflector
 from reference_agent.teachers.chat import chat_options
 from reference_agent.teachers.choose import CHAT, make_teacher
@@ -157,10 +158,15 @@ def _fine_tuned(config: Config, out: Path, shared: Path | None, stage: str, make
         processes.anyone(False)  # wait until the first has written the stage
 
 
+def _new_player(config: Config, out: Path, name: str) -> LanguageModel:
+    base = LanguageModel.load(start_model(config).source(out), config.model)
+    return base.with_adapter(name, config.model, seed=config.seed) if config.model.lora_rank else base
+
+
 def _make_reflector(
     config: Config, out: Path, examples: Sequence[Example], report: Report, steps: Path
 ) -> LanguageModel:
-    model, settings = new_player(config, out, "reflector"), config.sft_reflector
+    model, settings = _new_player(config, out, "reflector"), config.sft_reflector
     rest = (config.seed, lambda step, loss, _: report("reflector", step, settings.steps, loss), steps)
     with memory_advice("in the reflector's SFT", f"set or lower sft_reflector.microbatch, {_LAST}"):
         if settings.steps and config.one_model:
@@ -173,7 +179,7 @@ def _make_reflector(
 def _make_policy(config: Config, out: Path, examples: Sequence[Example], report: Report, steps: Path) -> LanguageModel:
     if config.one_model:
         return load_player(config, out, "reflector")  # the one model, which has learned this job already
-    model = with_head(new_player(config, out, "policy"), config)
+    model = with_head(_new_player(config, out, "policy"), config)
     settings = config.policy_settings
     if not settings.steps:
         return model
@@ -192,17 +198,13 @@ def _make_policy(config: Config, out: Path, examples: Sequence[Example], report:
 
 def _reinforced(config: Config, out: Path, report: Report) -> tuple[LanguageModel, list[Row]]:
     """Return the policy after RL fine-tuning, and its learning curve."""
-    policy = load_player(config, out, "policy-sft")
-    if config.rl.reflector_endpoint:
-        reflector = stages.served_reflector(config, out)
-    else:
-        reflector = stages.load_reflector(config, out, policy)
-    lengths = [stage.iterations for stage in config.stages]
+    players, lengths = Players.load(out, "policy-sft", config), [stage.iterations for stage in config.stages]
+    if not any(lengths):
+        return players.policy, []
 
     def told(row: Row) -> None:
         report("rl", sum(lengths[: int(row["stage"])]) + int(row["iteration"]), sum(lengths), row["success"])
 
-    options = {name: getattr(config, name) for name in ("history", "seed", "allow_test")}
-    options |= {"folder": out / "rl", "report": told, "one_model": config.players == "one"}
+    options = {"folder": out / "rl", "report": told, "seed": config.seed, "allow_test": config.allow_test}
     with memory_advice("in RL", f"lower rl.microbatch, then rl.batch, {_LAST}"):
-        return policy, reinforce(policy, reflector, config.stages, config.rl, **options)
+        return players.policy, players.reinforce(config.stages, config.rl, say=lambda _: None, **options)

@@ -22,18 +22,17 @@ from reference_agent.collection import Report
 from reference_agent.models.backbone import check_backbone, check_device, finished, load_tokenizer
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.named import model_source
-from reference_agent.models.saycan import with_head
-from reference_agent.models.served import ServedModel
 from reference_agent.models.tokenizer import Origin, PromptReader, check_labels, label_tokens
-from reference_agent.players import Reflector
 from reference_agent.run.bounds import check_kind, refuse_given
 from reference_agent.run.config import Config, ModelConfig
 from reference_agent.run.config_file import as_tables, dump_config, parse_config
-from reference_agent.run.inputs import difference
+from reference_agent.run.fingerprint import difference
 from reference_agent.tiny.making import PICKUP, VERSION, base_model, tiny_folder, tiny_name
 from reference_agent.tiny.untrained import tiny_llama
 
 CONFIG = "settings.json"
+# What players are asked with: the settings of their training are not needed to play.
+_PLAYED_BY = ("history", "reflect", "players", "head", "reflections", "reflection_tokens", "threads", "model")
 # Settings that a stage does not depend on. One that is forgotten here costs a stage made twice, never a wrong one.
 _AFTER_SFT = {"rl", "curriculum", "allow_test", "reflections", "reflection_tokens"}  # the split says which tasks
 _OF_POLICY = {"sft_policy", "reflect", "head", "collect.policy_trajectories", "collect.policy_negatives"}
@@ -150,10 +149,17 @@ def claim(config: Config, out: Path) -> None:
         )
 
 
-def read_config(out: Path) -> Config:
-    """Return the settings of a run. Raises `UsageError` if there is none, or it is damaged."""
+def read_config(out: Path, to_play: bool = False) -> Config:
+    """Return the settings of a run, or those alone that its players play by.
+
+    Raises:
+        UsageError: There is none, or it is damaged.
+    """
     try:
-        return parse_config(json.loads((out / CONFIG).read_text(encoding="utf-8")))
+        content = json.loads((out / CONFIG).read_text(encoding="utf-8"))
+        if to_play and isinstance(content, dict):
+            content = {name: content[name] for name in _PLAYED_BY if name in content}
+        return parse_config(content)
     except FileNotFoundError:
         raise UsageError(f"{out} holds no run: train one with `reflect-rl train CONFIG --out {out}`") from None
     except UsageError as error:
@@ -200,60 +206,3 @@ def link_stage(config: Config, stage: str, out: Path, shared: Path | None, make:
         link.unlink(missing_ok=True)  # one that points nowhere
         link.symlink_to(os.path.relpath(folder.resolve(), out.resolve()), target_is_directory=True)
     return link
-
-
-def load_player(config: Config, out: Path, folder: str) -> LanguageModel:
-    """Return a player of a run: `"policy"`, `"policy-sft"` or `"reflector"`."""
-    if config.model.lora_rank:
-        base = LanguageModel.load(start_model(config).source(out), config.model)
-        player = base.with_adapter(folder.removesuffix("-sft"), config.model, out / folder)
-    else:
-        player = LanguageModel.load(out / folder, config.model)
-    return player if folder == "reflector" else with_head(player, config)
-
-
-def new_player(config: Config, out: Path, name: str) -> LanguageModel:
-    """Return a player before its fine-tuning."""
-    base = LanguageModel.load(start_model(config).source(out), config.model)
-    return base.with_adapter(name, config.model, seed=config.seed) if config.model.lora_rank else base
-
-
-def load_reflector(config: Config, out: Path, policy: LanguageModel, frozen: bool = True) -> Reflector | None:
-    """Return the reflector of a run, if it has one; as an adapter beside the policy's, if the config says so."""
-    if not config.reflect:
-        return None
-    if config.players == "one":
-        model = policy
-    elif config.players == "adapters":
-        model = policy.with_adapter("reflector", config.model, out / "reflector")
-    else:
-        model = load_player(config, out, "reflector")
-    return Reflector(model, config.reflection_tokens, frozen and model is not policy, config.reflections == "sampled")
-
-
-def load_players(
-    run: Path, policy: str = "policy", frozen: bool = True, config: Config | None = None
-) -> tuple[LanguageModel, Reflector | None, Config]:
-    """Return the players of a run and its settings; `policy` is `"policy"` or `"policy-sft"`.
-
-    Whether the reflector is `frozen` matters to those who train it further; `config` takes the place of the run's own.
-
-    Raises:
-        UsageError: There is no run, its training has not ended, or it is damaged.
-    """
-    config = config or read_config(run)
-    if not (run / policy).exists():
-        raise UsageError(f"{run / policy} is missing: finish training with `reflect-rl train --out {run}`")
-    player = load_player(config, run, policy)
-    return player, load_reflector(config, run, player, frozen), config
-
-
-def served_reflector(config: Config, out: Path) -> Reflector:
-    """Return the reflector that a server writes for in RL."""
-    base, trained = start_model(config).source(out), out / "reflector"
-    if config.model.lora_rank:
-        command = f"vllm serve {base} --enable-lora --lora-modules reflector={trained}"
-    else:
-        base, command = trained, f"vllm serve {trained} --served-model-name reflector"
-    model = ServedModel(base, config.rl.reflector_endpoint, command, config.model.chat)
-    return Reflector(model, config.reflection_tokens, sampled=config.reflections == "sampled")

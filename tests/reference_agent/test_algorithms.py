@@ -28,9 +28,9 @@ from reference_agent.algorithms.policy_gradient import (
     with_reference,
 )
 from reference_agent.checkpoint import PREFIX, Checkpoints, Iterations, newest
-from reference_agent.curriculum import Stage, Tasks, passed
+from reference_agent.curriculum import Stage, StageTasks, passed
 from reference_agent.models.language_model import LanguageModel
-from reference_agent.players import Answers, Decision, Reflector, decide
+from reference_agent.players import PolicyAnswers, PolicyDecision, Reflector, decide
 from reference_agent.rlft import Row
 from reference_agent.rlft import reinforce as fine_tune_by_reward
 from reference_agent.rollout import Episode
@@ -130,7 +130,7 @@ def test_what_is_asked_twice_is_computed_once_and_means_the_same(
         return compute(self, prompts, labels)
 
     monkeypatch.setattr(LanguageModel, "choice_logits_and_states", counted)
-    known: Answers = {}
+    known: PolicyAnswers = {}
     for _ in range(2):
         decisions = decide(learner.policy, None, [STATE] * 40, [COMMANDS] * 40, learner.rng, known=known)
         assert {tuple(each.labels) for each in decisions} == {tuple(decisions[0].labels)}
@@ -148,7 +148,7 @@ def episode(*steps: tuple[str, float], chosen: int = 0) -> Episode:
     """Return an episode of (state, reward) steps."""
     prompt = "Actions:\nA. move north\nB. move south\nChoice:\n"
     return Episode(
-        [Decision(state, prompt, ["A", "B"], chosen, None, -0.7) for state, _ in steps], [r for _, r in steps]
+        [PolicyDecision(state, prompt, ["A", "B"], chosen, None, -0.7) for state, _ in steps], [r for _, r in steps]
     )
 
 
@@ -326,14 +326,14 @@ def test_passing_looks_at_the_last_batches_of_its_own_stage() -> None:
 
 
 def test_a_stage_narrows_its_tasks() -> None:
-    tasks = Tasks(Stage(DROPOFF, longest_plan=8, env_kwargs={"split": "train", "map": "generated"}))
+    tasks = StageTasks(Stage(DROPOFF, longest_plan=8, env_kwargs={"split": "train", "map": "generated"}))
     env = unwrap(gymnasium.make(DROPOFF, split="train", map="generated"))
     rng = np.random.default_rng(0)
     for _ in range(5):
         env.reset(options={"task_id": tasks.draw(rng)})
         assert len(env.oracle()) <= 8
     with pytest.raises(UsageError, match="has a plan of at most 1 steps"):
-        Tasks(Stage(DROPOFF, longest_plan=1)).draw(rng)
+        StageTasks(Stage(DROPOFF, longest_plan=1)).draw(rng)
 
 
 def test_a_loss_that_is_not_finite_stops_and_keeps_the_last_good_checkpoint(model: LanguageModel, out: Path) -> None:

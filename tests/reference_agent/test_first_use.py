@@ -29,7 +29,7 @@ from reference_agent import CollectConfig, Players, PolicySFTConfig, RLConfig, S
 from reference_agent.data_set import Example
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.players import Reflector
-from reference_agent.run.inputs import described
+from reference_agent.run.fingerprint import described
 from tests.support.corridor import Corridor
 
 FEW = CollectConfig(trajectories=2, policy_trajectories=2)

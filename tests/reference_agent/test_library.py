@@ -43,7 +43,7 @@ from reference_agent.collection import cut_to_context, gather
 from reference_agent.families import own, prompts
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.saycan import with_head
-from reference_agent.players import Decision, Reflector
+from reference_agent.players import PolicyDecision, Reflector
 from reference_agent.rollout import Episode
 from reference_agent.run.config import Config, TeacherConfig
 from reference_agent.run.config_file import parse_config
@@ -259,7 +259,9 @@ def test_prompts_of_ones_own_take_the_place_of_a_chat_models(tmp_path: Path) -> 
 
 
 def test_equal_returns_without_a_baseline_are_not_divided_by_nothing(model: LanguageModel) -> None:
-    decisions = [Decision("s", "Actions:\nA. one\nB. two\nChoice:\n", ["A", "B"], each % 2, None) for each in range(8)]
+    decisions = [
+        PolicyDecision("s", "Actions:\nA. one\nB. two\nChoice:\n", ["A", "B"], each % 2, None) for each in range(8)
+    ]
     episodes = [Episode([each], [1.0], True) for each in decisions]
     settings = RLConfig(options={"baseline": "none"})
     assert {row.advantage for row in centred(episodes, settings)} == {1.0}

@@ -31,7 +31,7 @@ from reference_agent.paper.experiments import (
 )
 from reference_agent.paper.reproduce import reproduce, take_gpu
 from reference_agent.paper.tables import draw_curves, write_results
-from reference_agent.run.agent import ReflectRLAgent
+from reference_agent.run.agent import trained_agent
 from reference_agent.run.command import app
 from reference_agent.run.config import Config
 from reference_agent.run.config_file import EXPERIMENTS, load_config
@@ -218,7 +218,7 @@ def test_shared_stages_change_nothing(out: Path) -> None:
     moved.mkdir()
     for name in ("linked", "stages"):
         out.with_name(name).rename(moved / name)
-    ReflectRLAgent(moved / "linked")  # links are relative
+    trained_agent(moved / "linked")  # links are relative
 
 
 def test_one_model_plays_both(out: Path) -> None:
@@ -229,7 +229,7 @@ def test_one_model_plays_both(out: Path) -> None:
     assert same(one / "reflector", one / "policy-sft")
     assert same(frozen / "reflector", frozen / "policy-sft")
     assert not same(frozen / "policy", frozen / "reflector")
-    agent = ReflectRLAgent(one)
+    agent = trained_agent(one)
     assert agent._reflector is not None
     assert agent._reflector.model is agent._policy, "what RL made of the reflections is what is played with"
     assert not same(one / "policy", frozen / "policy"), "reflections that move lead elsewhere"

@@ -295,13 +295,15 @@ def test_ctrl_c_in_a_notebook_keeps_the_reference_and_the_curve(model: LanguageM
     stage = Stage(walk_on, 4)
     whole, policy = model.copy(), model.copy()
     curve = reinforce(whole, None, stage, settings)
-    with pytest.raises(rrl.Stopped, match=r"stopped after 2 iterations, saved in .*: the same call goes on") as caught:
+    with pytest.raises(
+        rrl.TrainingInterrupted, match=r"stopped after 2 iterations, saved in .*: the same call goes on"
+    ) as caught:
         reinforce(policy, None, stage, settings, folder=tmp_path, report=press_at(2))
     assert caught.value.curve == curve[:2]
     assert policy.fingerprint() != model.fingerprint()
     assert reinforce(policy, None, stage, settings, folder=tmp_path) == curve, "the same object, trained in place"
     assert policy.fingerprint() == whole.fingerprint()
-    with pytest.raises(rrl.Stopped, match="not saved, without a folder") as caught:
+    with pytest.raises(rrl.TrainingInterrupted, match="not saved, without a folder") as caught:
         reinforce(model.copy(), None, stage, settings, report=press_at(1))
     assert caught.value.curve == curve[:1]
 

@@ -20,7 +20,7 @@ from reference_agent.algorithms.methods import reinforce as update
 from reference_agent.algorithms.policy_gradient import Learner
 from reference_agent.data_set import Example
 from reference_agent.models import saycan
-from reference_agent.models.language_model import Completion, LanguageModel
+from reference_agent.models.language_model import GeneratedText, LanguageModel
 from reference_agent.models.saycan import SayCanPolicy, with_head
 from reference_agent.players import Reflector, decide
 from reference_agent.rollout import Episode
@@ -218,7 +218,9 @@ def test_what_is_written_is_played_whether_or_not_it_is_listed(out: Path, monkey
     train(config, out, lambda *_: None)
     agent = load_agent(f"reflect-rl-sample:{out}")
     _, played = evaluate(agent, "dangerous-taxi-pickup/v1")
-    monkeypatch.setattr(LanguageModel, "complete", lambda self, prompts, *_: [Completion("fly", False)] * len(prompts))
+    monkeypatch.setattr(
+        LanguageModel, "complete", lambda self, prompts, *_: [GeneratedText("fly", False)] * len(prompts)
+    )
     _, flown = evaluate(load_agent(f"reflect-rl:{out}"), "dangerous-taxi-pickup/v1")
     assert {each.actions for each in flown} == {("fly",)}
     assert {each.actions for each in played} != {("fly",)}

@@ -23,7 +23,7 @@ from natlang_envs.repository.hits import general_rarity
 from natlang_envs.repository.texts import NEXT, PREVIOUS, UP
 from natlang_envs.repository.words import content_words, question_words, stem, words_of
 from reference_agent.families.autoexplore.search_teacher import SearchTeacher
-from reference_agent.families.autoexplore.visits import Part, Visits, evidence_in, next_command, part_of, visits_of
+from reference_agent.families.autoexplore.visits import FilePart, Visits, evidence_in, next_command, part_of, visits_of
 from reference_agent.teachers.base import FORBIDDEN, Lesson, Moment, Sayings, agrees, listing, unseen_names
 
 FAMILY = "autoexplore"
@@ -74,7 +74,7 @@ class AutoExploreTeacher:
         return Lesson(None if evidence else f"I {action}.", action)
 
     def _attempts(
-        self, env: AutoExploreEnv, moment: Moment, action: str, here: Part | None, evidence: Sequence[str]
+        self, env: AutoExploreEnv, moment: Moment, action: str, here: FilePart | None, evidence: Sequence[str]
     ) -> Iterator[str]:
         """Yield reflections that are true, the one that says most first."""
 
@@ -97,7 +97,7 @@ class AutoExploreTeacher:
                 yield from (f"{vain} {move}" for move in moves)
         yield from moves
 
-    def _in_vain(self, env: AutoExploreEnv, state: str, here: Part) -> Iterator[str]:
+    def _in_vain(self, env: AutoExploreEnv, state: str, here: FilePart) -> Iterator[str]:
         """Yield what a text that does not answer is or lacks."""
         label, path = env.goal.label, _path(env, here.name)
         why = next((each.why for each in label.bm25 if each.path == path), "") if label else ""
@@ -178,7 +178,7 @@ def _compared(question: str, text: str) -> tuple[list[str], list[str]]:
     return has, [word for word in sought if word not in has]
 
 
-def _shown(moment: Moment) -> Part | None:
+def _shown(moment: Moment) -> FilePart | None:
     """Return the part of a file that the last command showed, as far as p(s) shows it."""
     result = moment.observation.partition(_LAST)[2]
     if not moment.state.endswith(result):  # it was cut

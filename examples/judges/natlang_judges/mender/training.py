@@ -25,7 +25,7 @@ from natlang_judges.mender.desk import Choose, Desk
 from natlang_judges.mender.judge import MENDER, Judge, chosen
 from natlang_judges.mender.notes import EDIT, FOLDER, PAGE, RUN, TEXT, Option
 from natlang_judges.searcher.run import SETTINGS
-from reference_agent.run.inputs import claim_inputs
+from reference_agent.run.fingerprint import claim_inputs
 
 GAMES = 24  # tasks of an update by reward
 _BATCH = 48

@@ -16,7 +16,7 @@ from natlang_judges.searcher.judge import Judge
 from natlang_judges.searcher.questions import load_questions, load_walks
 from natlang_judges.searcher.training import Settings, imitate, reinforce, shares
 from natlang_judges.searcher.walking import SEARCHER, Walker
-from reference_agent.run.inputs import claim_inputs
+from reference_agent.run.fingerprint import claim_inputs
 
 SETTINGS = "settings.json"
 STAGES = ("imitation", "reward")

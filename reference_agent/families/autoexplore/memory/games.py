@@ -18,11 +18,11 @@ from natlang_envs.repository.navigation import navigation_of
 from natlang_envs.repository.texts import FILE_BUDGET
 from natlang_envs.repository.tree import open_repository
 from natlang_envs.repository.walk import PagePosition, Walk, WalkHistory
-from reference_agent.memory.judging import Judgement, Reading, Scale, shown_text
+from reference_agent.memory.judging import Judgement, Scale, ShownPart, shown_text
 from reference_agent.memory.names import NameMemory
-from reference_agent.memory.plan import Candidate, Desk, Goal, Settings, located
+from reference_agent.memory.plan import Candidate, FileGoal, PlanWeights, RecallSituation, located
 
-SETTINGS = Settings()
+SETTINGS = PlanWeights()
 
 
 class Kept(NamedTuple):
@@ -65,7 +65,7 @@ def kept_games(
         shows = navigation_of(open_repository(folders[label.repository]), FILE_BUDGET)
         readings = [
             [
-                Reading(question, each.path, part, shown_text(shows.text(each.path, part - 1)))
+                ShownPart(question, each.path, part, shown_text(shows.text(each.path, part - 1)))
                 for part in range(1, _parts(each, shows.parts(each.path)) + 1)
             ]
             for each in candidates
@@ -111,7 +111,7 @@ def _parts(candidate: Candidate, parts: int) -> int:
     return min(parts, candidate.part if deep else 1)
 
 
-class Played(NamedTuple):
+class PlayedGame(NamedTuple):
     """A game to its end: whether it was won, the steps, and whether a right file was read."""
 
     won: bool
@@ -119,20 +119,20 @@ class Played(NamedTuple):
     read: bool
 
 
-def play(game: Kept, choose: Callable[[Desk], Goal | None]) -> Played:
+def play(game: Kept, choose: Callable[[RecallSituation], FileGoal | None]) -> PlayedGame:
     """Play a game, a goal at a time, as `RecallAgent` does."""
     walk, left = copy(game.walk), HORIZON
     shown: dict[str, Sequence[Judgement]] = {}
     at = {each.path: number for number, each in enumerate(game.candidates)}
     while True:
-        goal = choose(Desk(walk, left, game.candidates, shown))
+        goal = choose(RecallSituation(walk, left, game.candidates, shown))
         read = any(game.right[at[path]] for path in shown)
         if goal is None:
-            return Played(False, HORIZON - left + 1, read)
+            return PlayedGame(False, HORIZON - left + 1, read)
         left -= goal.steps
         number = at[goal.candidate.path]
         if goal.verb == "id":
-            return Played(game.right[number], HORIZON - left, read)
+            return PlayedGame(game.right[number], HORIZON - left, read)
         walk.here = goal.candidate.listed
         parts = len(shown.get(goal.candidate.path, ())) + goal.parts
         told = game.told[number]

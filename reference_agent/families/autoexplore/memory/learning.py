@@ -125,7 +125,7 @@ def folds_of(labels: Sequence[Label], folds: int, seed: int = 0) -> list[list[La
     return [shuffled[fold::folds] for fold in range(folds)]
 
 
-class Measured(NamedTuple):
+class RecallAccuracy(NamedTuple):
     """Shares of held-out questions in a wording: a right file is first, among three, eight; its part is right."""
 
     wording: Wording
@@ -138,7 +138,7 @@ class Measured(NamedTuple):
 
 def held_out(
     counted: Counted, labels: Sequence[Label], folders: Mapping[str, Path], folds: int, seed: int = 0
-) -> list[Measured]:
+) -> list[RecallAccuracy]:
     """Return how well training questions are recalled by memories that were not told them."""
     parts_of_labels = folds_of(labels, folds, seed)
     ranks: dict[Wording, list[int]] = {wording: [] for wording in WORDINGS}
@@ -154,10 +154,10 @@ def held_out(
                 at = [number for number, each in enumerate(found) if each.path in label.targets]
                 ranks[wording].append(min(at, default=len(found)))
                 parts[wording] += [found[number].part == evidence.get(found[number].path) for number in at]
-    measured: list[Measured] = []
+    measured: list[RecallAccuracy] = []
     for wording, each in ranks.items():
         first, three, eight = (sum(rank < most for rank in each) / max(1, len(each)) for most in (1, 3, 8))
         measured.append(
-            Measured(wording, len(each), first, three, eight, sum(parts[wording]) / max(1, len(parts[wording])))
+            RecallAccuracy(wording, len(each), first, three, eight, sum(parts[wording]) / max(1, len(parts[wording])))
         )
     return measured

@@ -17,19 +17,19 @@ from natlang_envs.files import json_line, only_process, write_whole
 from natlang_envs.tasks import hash_fraction
 from reference_agent.families.autoexplore.memory.games import Kept, kept_games, read_games, write_games
 from reference_agent.families.autoexplore.memory.learning import count, folds_of, remember
-from reference_agent.families.autoexplore.memory.teaching import Lessons, imitate, reinforce, share
+from reference_agent.families.autoexplore.memory.teaching import RecallTraining, imitate, reinforce, share
 from reference_agent.memory.judging import LiftJudge, Scale, WordJudge
 from reference_agent.memory.names import NameMemory
-from reference_agent.memory.plan import Settings
+from reference_agent.memory.plan import PlanWeights
 from reference_agent.memory.player import ABOUT, LIFT, MEMORY, POLICY
 from reference_agent.memory.policy import GoalPolicy
-from reference_agent.run.inputs import claim_inputs
+from reference_agent.run.fingerprint import claim_inputs
 
 Report = Callable[[str, int, int, float], None]
 _FOLDS = 5
 
 
-class Stage(NamedTuple):
+class StageScore(NamedTuple):
     """What a stage came to on the validation questions: games won greedily and sampled."""
 
     name: str
@@ -43,13 +43,13 @@ def train_player(
     train: Sequence[Label],
     validation: Sequence[Label],
     model: str,
-    lessons: Lessons,
+    lessons: RecallTraining,
     report: Report,
     *,
     seeds: int = 1,
     questions: int | None = None,
     device: str = "cpu",
-) -> list[Stage]:
+) -> list[StageScore]:
     """Learn a memory, then a policy for each seed: imitation, then reward; keep what wins most on validation.
 
     Args:
@@ -72,9 +72,9 @@ def train_player(
         told = {"model": model, "seeds": seeds, "questions": questions, **lessons._asdict()}
         claim_inputs(out / "settings.json", {**told, "repositories": list(folders)})
         torch.set_num_threads(1)
-        settings = Settings(lift=LIFT if model else 0.0)
+        settings = PlanWeights(lift=LIFT if model else 0.0)
         games, held = _games(out, folders, train, validation, model, questions, device, report)
-        found = [Stage("plan", share(None, held, settings), share(None, held, settings))]
+        found = [StageScore("plan", share(None, held, settings), share(None, held, settings))]
         best: tuple[float, bytes] | None = None
         for seed in range(seeds):
             for stage in ("sft", "rl"):
@@ -85,7 +85,7 @@ def train_player(
                 policy = GoalPolicy()
                 policy.load_state_dict(load(file.read_bytes()))
                 greedy = share(policy, held, settings)
-                found.append(Stage(f"{stage}, seed {seed}", greedy, share(policy, held, settings, seed)))
+                found.append(StageScore(f"{stage}, seed {seed}", greedy, share(policy, held, settings, seed)))
                 if best is None or greedy > best[0]:
                     best = greedy, file.read_bytes()
         if best is not None:
@@ -124,7 +124,7 @@ def _games(
             drawn = sorted(labels, key=lambda label: hash_fraction(f"recall/{label.id}"))[:most]
             scale = Scale(WordJudge(memory.rarity), lift)
             kept: list[Kept] = []
-            for game in kept_games(memory, drawn, "natural", folders, scale, Settings().files):
+            for game in kept_games(memory, drawn, "natural", folders, scale, PlanWeights().files):
                 kept.append(game)
                 report(f"games of {name}", len(kept), len(drawn), sum(any(each.right) for each in kept) / len(kept))
             write_games(file, kept)
@@ -137,8 +137,8 @@ def _taught(
     start: Path | None,
     games: Sequence[Kept],
     held: Sequence[Kept],
-    settings: Settings,
-    lessons: Lessons,
+    settings: PlanWeights,
+    lessons: RecallTraining,
     seed: int,
     report: Report,
 ) -> bytes:

@@ -13,14 +13,14 @@ import torch
 from torch import Tensor
 
 from natlang_envs.autoexplore.episode import HORIZON
-from reference_agent.families.autoexplore.memory.games import Kept, Played, play
-from reference_agent.memory.plan import Desk, Goal, Settings, choose, goals
+from reference_agent.families.autoexplore.memory.games import Kept, PlayedGame, play
+from reference_agent.memory.plan import FileGoal, PlanWeights, RecallSituation, choose, goals
 from reference_agent.memory.policy import GoalPolicy, features
 
 Report = Callable[[int, int, float], None]
 
 
-class Lessons(NamedTuple):
+class RecallTraining(NamedTuple):
     """How long and how fast a policy learns.
 
     Attributes:
@@ -47,39 +47,41 @@ class Lessons(NamedTuple):
     negatives: bool = True
 
 
-class Decision(NamedTuple):
+class GoalChoice(NamedTuple):
     """Goals as features [goals, FEATURES], and the number of the chosen one."""
 
     told: Tensor
     chosen: int
 
 
-def teach(game: Kept, settings: Settings, negatives: bool) -> list[Decision]:
+def teach(game: Kept, settings: PlanWeights, negatives: bool) -> list[GoalChoice]:
     """Return what a teacher who knows the right files does: it reads all that the plan reads, and names a right one.
 
     Without negatives it reads a right file alone. Where the steps lead to no right file, there is no lesson.
     """
     right = {each.path for each, is_right in zip(game.candidates, game.right, strict=True) if is_right}
-    taken: list[Decision] = []
+    taken: list[GoalChoice] = []
 
-    def teacher(desk: Desk) -> Goal | None:
-        found = goals(desk, settings)
+    def teacher(situation: RecallSituation) -> FileGoal | None:
+        found = goals(situation, settings)
         known = [each for each in found if each.candidate.path in right]
-        reads = [each for each in known if each.verb == "cat" and each.candidate.path not in desk.told]
-        names = [each for each in known if each.verb == "id" and each.candidate.path in desk.told]
-        best = choose(desk, settings)
+        reads = [each for each in known if each.verb == "cat" and each.candidate.path not in situation.told]
+        names = [each for each in known if each.verb == "id" and each.candidate.path in situation.told]
+        best = choose(situation, settings)
         if not negatives and (reads or names):
             best = (names or reads)[0]
         elif best is not None and best.verb == "id" and names:
             best = names[0]
         if best is not None:
-            taken.append(Decision(features(desk, found, settings), found.index(best)))
+            taken.append(GoalChoice(features(situation, found, settings), found.index(best)))
         return best
 
     return taken if play(game, teacher).won else []
 
 
-def imitate(policy: GoalPolicy, games: Sequence[Kept], settings: Settings, lessons: Lessons, seed: int) -> float:
+def imitate(
+    policy: GoalPolicy, games: Sequence[Kept], settings: PlanWeights, lessons: RecallTraining, seed: int
+) -> float:
     """Fine-tune on the teacher's decisions; return the share of them that the policy then takes."""
     decisions = [each for game in games for each in teach(game, settings, lessons.negatives)]
     optimizer = torch.optim.Adam(policy.parameters(), lr=lessons.rate)
@@ -108,31 +110,31 @@ def _padded(rows: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
 class Drawn(NamedTuple):
     """A game that was sampled: its decisions and its reward."""
 
-    decisions: list[Decision]
+    decisions: list[GoalChoice]
     reward: float
 
 
 def draw(
-    policy: GoalPolicy, game: Kept, settings: Settings, chance: torch.Generator, cost: float = 1.0
-) -> tuple[Drawn, Played]:
+    policy: GoalPolicy, game: Kept, settings: PlanWeights, chance: torch.Generator, cost: float = 1.0
+) -> tuple[Drawn, PlayedGame]:
     """Play a game with goals drawn by the policy."""
-    taken: list[Decision] = []
+    taken: list[GoalChoice] = []
 
     @torch.no_grad()
-    def chooser(desk: Desk) -> Goal | None:
-        found = goals(desk, settings)
+    def chooser(situation: RecallSituation) -> FileGoal | None:
+        found = goals(situation, settings)
         if not found:
             return None
-        told = features(desk, found, settings)
+        told = features(situation, found, settings)
         chosen = int(torch.multinomial(policy(told).softmax(0), 1, generator=chance))
-        taken.append(Decision(told, chosen))
+        taken.append(GoalChoice(told, chosen))
         return found[chosen]
 
     played = play(game, chooser)
     return Drawn(taken, reward_of(played, cost)), played
 
 
-def reward_of(played: Played, cost: float) -> float:
+def reward_of(played: PlayedGame, cost: float) -> float:
     """Return a game's return: what a step costs for each but the last, and 15 or -15 in place of that."""
     return (HORIZON if played.won else -HORIZON) - cost * (played.steps - 1)
 
@@ -141,8 +143,8 @@ def reinforce(
     policy: GoalPolicy,
     games: Sequence[Kept],
     validation: Sequence[Kept],
-    settings: Settings,
-    lessons: Lessons,
+    settings: PlanWeights,
+    lessons: RecallTraining,
     seed: int,
     report: Report = lambda step, steps, value: None,
 ) -> Iterator[float]:
@@ -180,7 +182,7 @@ def reinforce(
             yield share(policy, validation, settings)
 
 
-def share(policy: GoalPolicy | None, games: Sequence[Kept], settings: Settings, sampled: int | None = None) -> float:
+def share(policy: GoalPolicy | None, games: Sequence[Kept], settings: PlanWeights, sampled: int | None = None) -> float:
     """Return the share of games that a policy wins, greedily or drawn by a seed; without one, that of the plan."""
     chance = None if sampled is None else torch.Generator().manual_seed(sampled)
     won = 0

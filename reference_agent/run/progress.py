@@ -18,7 +18,7 @@ def say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-class Told:
+class ProgressLines:
     """Says how far something is, with the time since it began."""
 
     def __init__(self, say: Say) -> None:
