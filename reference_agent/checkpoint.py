@@ -81,7 +81,6 @@ class Checkpoints:
 
     @property
     def last(self) -> Path | None:
-        """The newest finished checkpoint; None without one."""
         return newest(self._folder) if self._folder else None
 
     def resume(self, kind: type[P]) -> P | None:
@@ -147,7 +146,6 @@ class Checkpoints:
 
 
 def newest(folder: Path) -> Path | None:
-    """Return the newest finished checkpoint below `folder`."""
     return max(folder.glob(f"{PREFIX}*"), default=None, key=_order)
 
 
@@ -164,7 +162,6 @@ def _tensors(file: Path) -> dict[str, torch.Tensor]:
 
 
 def random_state(rng: np.random.Generator) -> dict[str, Any]:
-    """Return a generator's state as JSON values."""
     return dict(rng.bit_generator.state)
 
 

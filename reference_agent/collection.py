@@ -193,7 +193,6 @@ def _numbered(
 
 
 def with_shown(examples: Sequence[Example], settings: CollectConfig) -> list[Example]:
-    """Return the examples, noting in each whether the policy learns from it."""
     first, negatives = settings.policy_trajectories, settings.policy_negatives
     return [
         replace(each, shown=each.trajectory < first and not each.restart and (negatives or not each.negative))
@@ -202,7 +201,6 @@ def with_shown(examples: Sequence[Example], settings: CollectConfig) -> list[Exa
 
 
 def _play_until_enough(source: CollectionSetup, report: Report) -> list[Demonstration]:
-    """Let the teacher play until enough trajectories reached their goal."""
     rng = np.random.default_rng([source.seed, 1])
     env = source.make_env()
     teacher = source.make_teacher(env, rng)
@@ -262,7 +260,6 @@ def _play_with_chat(
 
 
 def _new_task(env: NatLangEnv, rng: np.random.Generator, seen: set[str]) -> str:
-    """Draw a task that is not among the seen ones, and add it to them."""
     for _ in range(_REPEATS):
         task_id = env.tasks.draw(rng.random)
         if task_id not in seen:

@@ -124,7 +124,6 @@ def for_learning(stage: Stage, allow_test: bool) -> Stage:
 
 
 def for_playing(env: Environment | Stage, split: str | None) -> Stage:
-    """Return a stage to play in, whose tasks are of a named split."""
     if split and not isinstance(env, str):
         raise UsageError(f"split={split!r} is for an environment's id: make yours with it")
     stage = env if isinstance(env, Stage) else Stage(env, env_kwargs={"split": split} if split else {})

@@ -47,7 +47,6 @@ def as_examples(examples: object) -> list[Example]:
 
 
 def write_examples(path: Path, examples: Sequence[Example]) -> None:
-    """Write one JSON object a line."""
     write_whole(path, "".join(json.dumps(as_row(each)) + "\n" for each in examples).encode())
 
 

@@ -40,7 +40,6 @@ class PolicyDecision(NamedTuple):
     written: tuple[int, ...] | None = None  # tokens of the text, up to the end or to where it was cut
 
     def command(self, listed: Sequence[str]) -> str:
-        """Return the command that was chosen among the listed ones, or written."""
         return listed[self.chosen] if self.written is None else self.labels[0]
 
 
@@ -242,7 +241,6 @@ def _written(
     reflections: Sequence[str | None],
     draws: Sequence[np.random.Generator] | None,
 ) -> list[PolicyDecision]:
-    """Let the policy write a command for each p(s)."""
     prompts = [policy.ask(state, said, ()) for state, said in zip(states, reflections, strict=True)]
     told = policy.complete(prompts, _LONGEST_COMMAND, draws)
     scores = [0.0] * len(told)
@@ -266,7 +264,6 @@ def choice_chances(
 def answer(
     policy: LanguageModel, asked: Sequence[Question], rng: np.random.Generator | None, known: PolicyAnswers
 ) -> None:
-    """Add the answers to new questions to those that are `known`."""
     new = [each for each in dict.fromkeys(asked) if each not in known]
     if not new:
         return
@@ -295,13 +292,11 @@ class PlayersAgent:
         self._changes = policy.changes()
 
     def sampled(self) -> PlayersAgent:
-        """Return the same players, loaded once, with sampled commands."""
         other = copy(self)
         other.sampling = True
         return other
 
     def act(self, views: Sequence[evaluation.AgentInput]) -> list[evaluation.Decision]:
-        """Return a decision for each view."""
         commands, states = [view.admissible_commands for view in views], [self._state(view) for view in views]
         own = [view.rng for view in views] if self.sampling else None
         self._forget()
@@ -313,18 +308,15 @@ class PlayersAgent:
         ]
 
     def chances(self, view: evaluation.AgentInput, reflection: str | None) -> list[float]:
-        """Return the policy's probability of each listed command at temperature 1, given a reflection."""
         self._forget()
         return choice_chances(self._policy, self._state(view), view.admissible_commands, reflection, self._known)
 
     def _forget(self) -> None:
-        """Forget the policy's answers where it has learned since, or where they are too many."""
         if self._changes != (changes := self._policy.changes()) or len(self._known) > _REMEMBERED_ANSWERS:
             self._known.clear()
             self._changes = changes
 
     def _state(self, view: evaluation.AgentInput) -> str:
-        """Return p(s), as in training."""
         seen = (view.task, view.path, view.observation, view.admissible_commands)
         return fitting_state(self._policy, self._reflector, *seen, self._history)
 

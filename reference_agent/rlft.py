@@ -126,7 +126,6 @@ def check_settings(settings: RLConfig, model: Any, stages: Sequence[Stage]) -> N
 def _check(
     policy: LanguageModel, reflector: Reflector | None, stages: Sequence[Stage], settings: RLConfig, one_model: bool
 ) -> None:
-    """Refuse players that are one unasked, and settings without effect on them."""
     if not stages:
         raise UsageError("there are no stages: give at least one")
     check_players(policy, reflector, one_model)

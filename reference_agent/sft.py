@@ -117,7 +117,6 @@ def fine_tune_policy(
 def check_policy(
     model: LanguageModel, examples: Sequence[Example], config: PolicySFTConfig, reflect: bool = True
 ) -> None:
-    """Refuse settings or examples that teach a policy nothing, before anything is trained."""
     check_kind(config, PolicySFTConfig)
     if not reflect:
         refuse_given(config, ("doubt",), "without reflections")
@@ -142,7 +141,6 @@ class Learned(NamedTuple):
     without: float | None
 
     def __str__(self) -> str:
-        """Say it in a line."""
         said = f"the policy chooses as the teacher {self.accuracy:.0%} of the time, chance {self.chance:.0%}"
         if self.without is None:
             return said
@@ -181,7 +179,6 @@ def choice_accuracy(
 
 
 def _check(model: LanguageModel, config: SFTConfig, role: str, one_model: bool) -> None:
-    """Refuse settings that cannot be, or weights that cannot be trained; then give these a role."""
     require_type(model, LanguageModel, "no model: give one, such as load_model() returns")
     check_flag("one_model", one_model)
     _check_settings(config)
@@ -337,7 +334,6 @@ def _tune(
 
 
 def _noted(losses: Iterator[Tensor], values: list[float]) -> Iterator[Tensor]:
-    """Yield losses one after another, and add their values to `values`."""
     for loss in losses:
         values.append(float(loss.detach()))
         yield loss

@@ -46,7 +46,6 @@ class Algorithm:
 
 
 def algorithm_names() -> list[str]:
-    """Return the names of all algorithms, those of this package first."""
     return [*_own(), *sorted(entry_points(group=GROUP).names)]
 
 

@@ -144,13 +144,11 @@ def rloo(learner: Learner, episodes: Sequence[Episode]) -> Update:
 
 
 def grpo(learner: Learner, episodes: Sequence[Episode]) -> Update:
-    """Take PPO's passes over the groups whose returns differ."""
     transitions = compared(episodes, learner.config.group, learner.config.discount)
     return _those_that_differ(learner, episodes, transitions, several_passes)
 
 
 def gigpo(learner: Learner, episodes: Sequence[Episode]) -> Update:
-    """Take PPO's passes over the batch with the credit of both levels."""
     transitions = pg.scaled(credit(episodes, learner.config))
     return several_passes(learner, pg.shared(episodes, transitions, learner.config))
 
@@ -184,13 +182,11 @@ def judged(learner: Learner, episodes: Sequence[Episode]) -> list[Transition]:
 
 
 def leave_one_out(episodes: Sequence[Episode], size: int, scale: float, discount: float = 1.0) -> list[Transition]:
-    """Return the decisions of the groups whose returns differ, with RLOO's advantages."""
     # The return less the mean of the others is the return less the mean of all, size / (size - 1) times.
     return _whole_returns(episodes, size, discount, lambda gained: (gained - gained.mean()) / scale * size / (size - 1))
 
 
 def compared(episodes: Sequence[Episode], size: int, discount: float = 1.0) -> list[Transition]:
-    """Return the decisions of the groups whose returns differ, with GRPO's advantages."""
     return _whole_returns(episodes, size, discount, lambda gained: (gained - gained.mean()) / gained.std())
 
 

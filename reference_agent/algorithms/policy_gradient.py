@@ -85,7 +85,6 @@ def rewards_to_go(rewards: Sequence[float], scale: float, discount: float = 1.0)
 
 
 def whole_return(rewards: Sequence[float], discount: float = 1.0) -> float:
-    """Return Σ_t discount^t r_t."""
     return sum(reward * discount**step for step, reward in enumerate(rewards))
 
 
@@ -103,7 +102,6 @@ def advantages(episodes: Sequence[Episode], config: RLConfig) -> list[Transition
 
 
 def last_first(transitions: Iterable[Transition]) -> list[Transition]:
-    """Return transitions with the last steps of the episodes first."""
     return sorted(transitions, key=lambda each: -each.step)
 
 
@@ -126,7 +124,6 @@ def scaled(transitions: Sequence[Transition]) -> list[Transition]:
 
 
 def centred(episodes: Sequence[Episode], config: RLConfig) -> list[Transition]:
-    """Return `advantages`, scaled if a baseline was subtracted."""
     transitions = advantages(episodes, config)
     return transitions if config.options.baseline == "none" else scaled(transitions)
 
@@ -144,7 +141,6 @@ def shared(episodes: Sequence[Episode], transitions: list[Transition], config: R
 
 
 def choices(learner: Learner, transitions: Sequence[Transition]) -> Choices:
-    """Return the policy's present view of the transitions' choices."""
     asked, policy = [_question(transition) for transition in transitions], learner.policy
     different = {question: index for index, question in enumerate(dict.fromkeys(asked))}
     prompts = [prompt for prompt, _, _ in different]
@@ -178,7 +174,6 @@ def distance(learner: Learner, now: Choices, transitions: Sequence[Transition]) 
 
 
 def choices_in_parts(learner: Learner, transitions: Sequence[Transition]) -> Iterator[Choices]:
-    """Yield `choices` of `rl.microbatch` transitions at a time."""
     size = learner.config.microbatch or len(transitions)
     for first in range(0, len(transitions), size):
         yield choices(learner, transitions[first : first + size])
@@ -256,6 +251,5 @@ def step(
 
 
 def minibatches(transitions: Sequence[Transition], learner: Learner) -> list[list[Transition]]:
-    """Return the transitions, in order, in minibatches of about `rl.minibatch`."""
     parts = np.array_split(np.arange(len(transitions)), max(1, round(len(transitions) / learner.config.minibatch)))
     return [[transitions[index] for index in part.tolist()] for part in parts]

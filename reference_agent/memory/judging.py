@@ -39,7 +39,6 @@ class Judgement(NamedTuple):
 
 
 def shown_text(feedback: str) -> str:
-    """Return the text of the file from what `cat` answered, without the lines that it puts around it."""
     _, _, text = feedback.partition("\n")
     if text.endswith("]") and (at := text.rfind("\n[characters ")) >= 0:
         return text[:at]
@@ -80,7 +79,6 @@ class WordJudge:
         self._rarity = rarity
 
     def __call__(self, reading: ShownPart) -> float:
-        """Return the share, from 0 to 1."""
         wanted = {word: self._rarity(word) for word in words_asked(reading.question)}
         near = set(words_asked(window_of(reading.question, reading.text)))
         whole = set(words_asked(f"{reading.path}\n{reading.text}"))
@@ -171,7 +169,6 @@ class Scale:
             self._lift.many(readings)
 
     def __call__(self, reading: ShownPart) -> Judgement:
-        """Return what is said of a text."""
         found = self._known.get(reading)
         if found is None:
             lift = self._lift(reading) if self._lift is not None else 0.0

@@ -72,7 +72,6 @@ class _Table:
         self._of = of
 
     def scores(self, words: Iterable[int]) -> NDArray[np.float64]:
-        """Return the score of each document."""
         told = np.zeros(self._of)
         for word in words:
             place = slice(self._begin[word], self._begin[word + 1])
@@ -126,7 +125,6 @@ class NameMemory:
 
     @cached_property
     def number_of(self) -> Mapping[str, int]:
-        """The number of each word."""
         return {word: number for number, word in enumerate(self.words)}
 
     def rarity(self, word: str) -> float:
@@ -197,7 +195,6 @@ class NameMemory:
 
 
 def is_memory(path: Path) -> bool:
-    """Return whether a file holds a memory."""
     try:
         return bool(NameMemory.read(path).known)
     except UsageError:

@@ -64,7 +64,6 @@ class Atlas:
 
 @lru_cache(maxsize=64)
 def atlas_of(files: tuple[str, ...]) -> Atlas:
-    """Return the atlas of a repository's files."""
     return Atlas(files)
 
 
@@ -108,7 +107,6 @@ class RecallSituation(NamedTuple):
     told: Mapping[str, Sequence[Judgement]]  # what is said of the parts of a file that were shown
 
     def way(self, there: PagePosition, start: PagePosition | None = None) -> int:
-        """Return the steps to a place."""
         return self.walk.steps(start or self.walk.here, there)
 
 
@@ -123,7 +121,6 @@ class FileGoal(NamedTuple):
 
     @property
     def command(self) -> str:
-        """The command that is given there."""
         return f"{self.verb} {self.candidate.path.rpartition('/')[2]}"
 
 

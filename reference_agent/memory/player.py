@@ -76,11 +76,9 @@ class RecallAgent:
         self._aims: dict[Hashable, CurrentGoal] = {}
 
     def act(self, views: Sequence[AgentInput]) -> list[Decision]:
-        """Return a decision for each view."""
         return [self._decide(view, self.look(view)) for view in views]
 
     def look(self, view: AgentInput) -> Sight:
-        """Return the situation of a view."""
         question, left = read_question(view.task), steps_left(view.observation, "recall")
         seen = self._paths.see(view.rng, view.path, view.admissible_commands)
         number = recognise(self.memory.known, seen.listed, partial(self._belief, question))
@@ -97,7 +95,6 @@ class RecallAgent:
         return Sight(question, situation, seen, gone, len(recalled), ())
 
     def _belief(self, question: str, number: int) -> float:
-        """Return how much a repository has to say of a question."""
         return max((each.belief for each in self.memory.recall(number, question, 1)), default=0.0)
 
     def _told(self, question: str, view: AgentInput) -> dict[str, list[Judgement]]:

@@ -79,13 +79,11 @@ class GoalPolicy(nn.Module):
         return (self.out(torch.tanh(self.hidden(told))) + self.straight(told))[..., 0]
 
     def listed(self, situation: RecallSituation, settings: PlanWeights) -> tuple[list[FileGoal], Tensor]:
-        """Return the goals of a situation and their logits [goals]."""
         found = goals(situation, settings)
         return found, self(features(situation, found, settings))
 
     @torch.no_grad()
     def choose(self, situation: RecallSituation, settings: PlanWeights) -> FileGoal | None:
-        """Return the likeliest goal."""
         found, logits = self.listed(situation, settings)
         return found[int(logits.argmax())] if found else None
 

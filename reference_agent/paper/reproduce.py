@@ -76,7 +76,6 @@ def reproduce(plan: Plan, jobs: int, report: Report, done: Callable[[Cell], None
 
 
 def draw(plan: Plan) -> list[Path]:
-    """Draw the learning curves of each task; return the pictures."""
     pictures: list[Path] = []
     for task in plan.tasks:
         runs: dict[str, list[Path]] = defaultdict(list)

@@ -53,7 +53,6 @@ class TableEntry:
 
     @property
     def shown(self) -> str:
-        """The field's text, such as `58% (48 to 67)`."""
         if self.mean is None or self.interval is None:
             return "not run"
         return f"{100 * self.mean:.0f}% ({100 * self.interval.low:.0f} to {100 * self.interval.high:.0f})"
@@ -102,7 +101,6 @@ def _entry(task: str, method: str, cells: list[Cell], sampled: bool) -> TableEnt
 
 
 def _by_task(trajectories: Sequence[Trajectory]) -> list[float]:
-    """Return the success rate on each task, in the protocol's order."""
     found: dict[str, list[bool]] = {}
     for each in trajectories:
         found.setdefault(each.task_id, []).append(each.success)
@@ -110,7 +108,6 @@ def _by_task(trajectories: Sequence[Trajectory]) -> list[float]:
 
 
 def title(method: str, sampled: bool) -> str:
-    """Return a method's name for people."""
     if method in PAPER_ONLY:
         return f"{method} (the paper's)"
     return (METHODS[method].title if method in METHODS else method) + (", sampled" if sampled else "")
@@ -183,7 +180,6 @@ def notes(plan: Plan, table: list[TableEntry]) -> list[str]:
 
 
 def write_results(plan: Plan, table: list[TableEntry]) -> None:
-    """Write the table to DIR/TARGET.md and DIR/TARGET.json."""
     heading, *rows = lines(plan, table)
     target, preset = plan.target, plan.preset
     text = [

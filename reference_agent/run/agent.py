@@ -42,5 +42,4 @@ def load(argument: str, sampling: bool = False) -> PlayersAgent:
 
 
 def load_sampling(argument: str) -> PlayersAgent:
-    """Return the agent of `reflect-rl-sample:RUN`: the same players with sampled commands."""
     return load(argument, sampling=True)

@@ -25,32 +25,26 @@ _KINDS: dict[Any, tuple[Callable[[Any], bool], str]] = {
 
 
 def at_least(least: int, default: Any) -> Any:
-    """Return a field whose values are at least so much."""
     return _bounded(default, lambda value: value >= least, f"{least} or more")
 
 
 def positive(default: float) -> Any:
-    """Return a field whose values are above 0 and finite."""
     return _bounded(default, lambda value: 0 < value < inf, "a number above 0")
 
 
 def limit(default: float) -> Any:
-    """Return a field whose values are above 0; infinity limits nothing."""
     return _bounded(default, lambda value: value > 0, "a number above 0, or inf for no limit", endless=True)
 
 
 def share(default: float = 0.0) -> Any:
-    """Return a field whose values are at least 0 and below 1."""
     return _bounded(default, lambda value: 0 <= value < 1, "a number of at least 0 and below 1")
 
 
 def fraction(default: float = 0.0) -> Any:
-    """Return a field whose values are from 0 to 1."""
     return _bounded(default, lambda value: 0 <= value <= 1, "a number from 0 to 1")
 
 
 def choice(*names: str) -> Any:
-    """Return a field with one of these values, by default the first."""
     return field(default=names[0], metadata={"choices": names})
 
 

@@ -47,7 +47,6 @@ def show_step(progress: Progress, run: str, stage: str, step: int, steps: int, v
 
 
 def bars() -> Progress:
-    """Return the display of training: stage, bar, steps, value, time."""
     return Progress(
         TextColumn("{task.description:>28}"),
         BarColumn(),

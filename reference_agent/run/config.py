@@ -318,7 +318,6 @@ class Config:
 
     @property
     def one_model(self) -> bool:
-        """Whether one model is fine-tuned on both jobs."""
         return self.players in ("one", "one-frozen")
 
     @property
@@ -337,7 +336,6 @@ class Config:
 
     @property
     def demonstrations(self) -> Stage:
-        """The environment where the teacher plays."""
         if self.collect.env:
             return Stage(self.collect.env, 0, env_kwargs={"split": self.split, **self.env_kwargs})
         return Stage(self.stages[0].env, 0, env_kwargs=self.stages[0].env_kwargs)

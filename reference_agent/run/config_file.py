@@ -98,7 +98,6 @@ def _read(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
 
 
 def _of_tasks() -> list[str]:
-    """Return the names of the presets of tasks, `TASK/METHOD`."""
     methods = [each.stem for each in (EXPERIMENTS / "methods").glob("*.toml")]
     tasks = [each.parent for each in EXPERIMENTS.glob("*/best.toml")]
     own = [f"{task.name}/{each.stem}" for task in tasks for each in task.glob("*.toml")]
@@ -117,24 +116,20 @@ def _merged(below: dict[str, Any], content: dict[str, Any]) -> dict[str, Any]:
 
 
 def parse_config(content: dict[str, Any]) -> Config:
-    """Return the config of a parsed TOML or JSON document; see `load_config`."""
     return _changed(Config(), content, "")
 
 
 def as_tables(config: Config) -> dict[str, Any]:
-    """Return a config as `parse_config` reads it."""
     tables = asdict(config)
     tables["rl"][config.rl.algorithm] = tables["rl"].pop("options")
     return tables
 
 
 def dump_config(config: Config) -> str:
-    """Return a config as JSON, which `parse_config` reads back."""
     return json.dumps(as_tables(config), indent=2, default=np.generic.item) + "\n"
 
 
 def _changed(default: Any, content: Any, where: str) -> Any:
-    """Return `default`, a dataclass, with the settings of `content`."""
     if not isinstance(content, dict):
         raise UsageError(f"{where or 'the config'} must be a table of settings, not {content!r}")
     known = {each.name: getattr(default, each.name) for each in fields(default)}

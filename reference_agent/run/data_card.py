@@ -67,7 +67,6 @@ def read_card(path: Path) -> Card:
 
 
 def describe(card: Card) -> str:
-    """Return a card in a few lines of words."""
     positive, negative = card.total("positive"), card.total("negative")
     lines = [
         f"{positive + negative} examples of the teacher {card.teacher} in {card.environment}"

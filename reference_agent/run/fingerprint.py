@@ -170,7 +170,6 @@ def _as_before(setting: Field[Any], settings: object) -> bool:
 
 
 def digest_all(values: Any) -> str:
-    """Return the digest of a list of dataclasses, such as the examples."""
     return _digest([described(each) for each in values])
 
 

@@ -104,7 +104,6 @@ def recall(
 
 
 def folders_of(repositories: Sequence[str]) -> dict[str, Path]:
-    """Return the folders of repositories by name, in their order."""
     from natlang_envs.autoexplore.dataset.catalogue import catalogue, repository_folder
     from natlang_envs.repository.tree import open_repository
 
@@ -133,7 +132,6 @@ def questions_of(split: str, folders: Container[str]) -> list[Label]:
 
 
 def show_held_out(measured: Sequence[RecallAccuracy]) -> None:
-    """Print how well held-out questions are recalled."""
     table = Table("wording", "questions", "first, %", "three, %", "eight, %", "right part, %")
     for each in measured:
         shares = (each.first, each.three, each.eight, each.part)

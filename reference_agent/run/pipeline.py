@@ -197,7 +197,6 @@ def _make_policy(config: Config, out: Path, examples: Sequence[Example], report:
 
 
 def _reinforced(config: Config, out: Path, report: Report) -> tuple[LanguageModel, list[Row]]:
-    """Return the policy after RL fine-tuning, and its learning curve."""
     players, lengths = Players.load(out, "policy-sft", config), [stage.iterations for stage in config.stages]
     if not any(lengths):
         return players.policy, []

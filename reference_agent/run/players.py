@@ -292,7 +292,6 @@ class Players:
 
 
 def load_player(config: Config, out: Path, folder: str) -> LanguageModel:
-    """Return a player of a run: `"policy"`, `"policy-sft"` or `"reflector"`."""
     if config.model.lora_rank:
         base = LanguageModel.load(start_model(config).source(out), config.model)
         player = base.with_adapter(folder.removesuffix("-sft"), config.model, out / folder)

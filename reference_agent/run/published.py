@@ -93,7 +93,6 @@ def unpack(player: Path, run: Path) -> str:
 
 
 def rounded(weights: bytes, file: Path) -> bytes:
-    """Return the content of a safetensors file with its matrices rounded."""
     of_adapter = file.name == _ADAPTER
     largest = _LARGEST_OF_ADAPTER if of_adapter else _LARGEST
     packed: dict[str, torch.Tensor] = {}

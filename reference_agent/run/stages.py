@@ -31,8 +31,8 @@ from reference_agent.tiny.making import PICKUP, VERSION, base_model, tiny_folder
 from reference_agent.tiny.untrained import tiny_llama
 
 CONFIG = "settings.json"
-# What players are asked with: the settings of their training are not needed to play.
-_PLAYED_BY = ("history", "reflect", "players", "head", "reflections", "reflection_tokens", "threads", "model")
+# Settings of training, which are not read to play: players stay playable where these settings change.
+_OF_TRAINING = {"warmup", "teacher", "collect", "sft_reflector", "sft_policy", "rl", "curriculum"}
 # Settings that a stage does not depend on. One that is forgotten here costs a stage made twice, never a wrong one.
 _AFTER_SFT = {"rl", "curriculum", "allow_test", "reflections", "reflection_tokens"}  # the split says which tasks
 _OF_POLICY = {"sft_policy", "reflect", "head", "collect.policy_trajectories", "collect.policy_negatives"}
@@ -50,7 +50,6 @@ class StartModel:
         self._config = config
 
     def source(self, out: Path) -> str | Path:
-        """Return its folder, or its hub id, for the run in `out`."""
         return model_source(self._config.model.name)
 
     def keys(self) -> tuple[str, list[Any]]:
@@ -68,7 +67,6 @@ class StartModel:
         return check_backbone(model_source(self._config.model.name), self._config.model)
 
     def check_commands(self, commands: int) -> None:
-        """Raise `UsageError` if it cannot choose among so many commands."""
         if self._config.head == "labels":
             check_labels(commands, len(label_tokens(load_tokenizer(model_source(self._config.model.name)))))
 
@@ -101,7 +99,6 @@ class _Tiny(StartModel):
 
 
 def start_model(config: Config) -> StartModel:
-    """Return the start model of a config."""
     return _Tiny(config) if config.model.is_tiny else StartModel(config)
 
 
@@ -150,7 +147,7 @@ def claim(config: Config, out: Path) -> None:
 
 
 def read_config(out: Path, to_play: bool = False) -> Config:
-    """Return the settings of a run, or those alone that its players play by.
+    """Return the settings of a run; `to_play` leaves those of its training at their defaults.
 
     Raises:
         UsageError: There is none, or it is damaged.
@@ -158,7 +155,7 @@ def read_config(out: Path, to_play: bool = False) -> Config:
     try:
         content = json.loads((out / CONFIG).read_text(encoding="utf-8"))
         if to_play and isinstance(content, dict):
-            content = {name: content[name] for name in _PLAYED_BY if name in content}
+            content = {name: value for name, value in content.items() if name not in _OF_TRAINING}
         return parse_config(content)
     except FileNotFoundError:
         raise UsageError(f"{out} holds no run: train one with `reflect-rl train CONFIG --out {out}`") from None
@@ -169,7 +166,6 @@ def read_config(out: Path, to_play: bool = False) -> Config:
 
 
 def stage_key(config: Config, stage: str) -> str:
-    """Return a digest of the settings that a stage before RL depends on."""
     made_from, context = start_model(config).keys()
     if stage == "base":
         return made_from
@@ -190,7 +186,6 @@ def stage_key(config: Config, stage: str) -> str:
 
 
 def place(config: Config, stage: str, out: Path, shared: Path | None) -> Path:
-    """Return the folder of a stage before RL, which with `shared` serves all runs with its settings."""
     return out / stage if shared is None else shared / f"{stage}-{stage_key(config, stage)}"
 
 

@@ -148,7 +148,6 @@ class ChatModel:
         return answer.text
 
     def leave_out(self, reason: str) -> None:
-        """Count a lesson that is kept out of the data."""
         with self._lock:
             self._left_out[reason] += 1
 

@@ -66,7 +66,6 @@ def _row(rule: str, found: Sequence[tuple[bool, Example, str]]) -> RuleCount:
 
 
 def _faults(example: Example) -> Iterator[tuple[str, str]]:
-    """Yield the rules that an example falls under, with what breaks them."""
     said, state = example.reflection, example.state
     last = last_command(state)
     others = [each for each in named_commands(said, example.commands) if each not in (example.action, last)]
@@ -81,7 +80,6 @@ def _faults(example: Example) -> Iterator[tuple[str, str]]:
 
 
 def last_command(state: str) -> str:
-    """Return the last command that p(s) shows; empty where it shows none."""
     head = state.partition("\nObservation: ")[0]
     if f"\n{DONE} " in head:
         return head.rpartition(f"\n{DONE} ")[2].partition("\n")[0].rpartition("; ")[2]

@@ -61,7 +61,6 @@ class Slipping:
         self._teacher, self._share, self._rng = teacher, share, rng
 
     def __call__(self, moment: Moment) -> Lesson:
-        """Return the teacher's reflection, and its action or another."""
         reflection, action = self._teacher(moment)
         others = [each for each in moment.commands if each != action]
         if others and self._rng.random() < self._share:
@@ -102,7 +101,6 @@ class PlanTeacher:
         self._rng, self._sentences = rng, sentences
 
     def __call__(self, moment: Moment) -> Lesson:
-        """Return a sentence that names the next action of the plan, and that action."""
         if not (steps := plan(moment.env)):
             env = type(moment.env).__name__
             raise UsageError(f"{env} has no oracle() or reference(): write a teacher function for it")
@@ -112,7 +110,6 @@ class PlanTeacher:
 
 
 def make(env: NatLangEnv, rng: np.random.Generator, phrases_file: str = "") -> PlanTeacher:
-    """Return the generic teacher; `phrases_file` is a TOML file with the lists `do` and `regret`."""
     path = Path(phrases_file or _PHRASES)
     try:
         told = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -72,7 +72,6 @@ def tiny_for(
 
 
 def _played(env: Environment | Stage, teacher: Teacher | str, history: History) -> list[Example]:
-    """Return examples of the teacher, on as many tasks as there are up to a number."""
     stage = for_learning(env if isinstance(env, Stage) else Stage(env), False)
     made = stage.make()
     games = len(set(islice(made.tasks.ids(), _GAMES)))

@@ -109,7 +109,6 @@ def warm_up(
 def _lessons(
     model: LanguageModel, samples: Sequence[Example], config: WarmupConfig, rng: np.random.Generator, add: Add | None
 ) -> list[WarmupLesson]:
-    """Return the lessons in order."""
     states = [(each.state, each.commands) for each in samples]
 
     def find(levels: Levels, count: int) -> tuple[Tensor, float]:
@@ -137,7 +136,6 @@ def soon(step: int) -> float:
 
 
 def noted(loss: Tensor) -> tuple[Tensor, float]:
-    """Return a loss, and its value to report."""
     return loss, float(loss.detach())
 
 

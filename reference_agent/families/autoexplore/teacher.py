@@ -98,7 +98,6 @@ class AutoExploreTeacher:
         yield from moves
 
     def _in_vain(self, env: AutoExploreEnv, state: str, here: FilePart) -> Iterator[str]:
-        """Yield what a text that does not answer is or lacks."""
         label, path = env.goal.label, _path(env, here.name)
         why = next((each.why for each in label.bm25 if each.path == path), "") if label else ""
         if why and not unseen_names(why, state) and content_words(why).keys() & content_words(here.text).keys():
@@ -109,7 +108,6 @@ class AutoExploreTeacher:
         yield self._say.draw("vain_here")
 
     def _moves(self, env: AutoExploreEnv, moment: Moment, action: str) -> Iterator[tuple[str, dict[str, object]]]:
-        """Yield kinds of sentences about a command that leads on, with what they say."""
         (verb, _, name), folder = action.partition(" "), env.snapshot().state[0]
         remembers = f"\n{DONE}" in moment.state
         names = {each.partition(" ")[2] for each in moment.commands if each.startswith(("cd ", "cat "))} - {".."}
@@ -171,7 +169,6 @@ def _shared(question: str, name: str) -> str:
 
 
 def _compared(question: str, text: str) -> tuple[list[str], list[str]]:
-    """Return the words of a question that stand in a text, and those that do not."""
     words = set(words_of(text))
     sought = sought_words(question)
     has = [word for word in sought if stem(word.lower()) in words]
@@ -187,7 +184,6 @@ def _shown(moment: Moment) -> FilePart | None:
 
 
 def _path(env: AutoExploreEnv, name: str) -> str:
-    """Return the path of a file that is listed here."""
     return f"{env.snapshot().state[0]}/{name}".removeprefix("/")
 
 

@@ -111,7 +111,6 @@ def next_command(env: AutoExploreEnv, visits: Visits, here: FilePart | None) -> 
 
 
 def evidence_in(visits: Visits, path: str, text: str) -> list[str]:
-    """Return the evidence that a text of a file shows."""
     return [each for target in visits.targets if target.path == path for each in target.evidence if each in text]
 
 

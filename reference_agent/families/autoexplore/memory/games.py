@@ -54,7 +54,6 @@ def kept_games(
     files: int,
     report: Callable[[], None] = lambda: None,
 ) -> Iterator[Kept]:
-    """Yield the games of questions by a memory that was not told them."""
     names = [each.name for each in memory.known]
     for label in labels:
         known = memory.known[names.index(label.repository)]
@@ -78,13 +77,11 @@ def kept_games(
 
 
 def write_games(path: Path, games: Sequence[Kept]) -> None:
-    """Write games, without the walk."""
     rows = [[each.label, each.depth, each.right, each.candidates, each.told] for each in games]
     write_whole(path, json_line(rows))
 
 
 def read_games(path: Path, memory: NameMemory) -> list[Kept]:
-    """Return the games of a file, by the memory that they were made with."""
     names = [each.name for each in memory.known]
     walks = {each.name: Walk() for each in memory.known}
     for name, walk in walks.items():

@@ -28,7 +28,6 @@ class Counted(NamedTuple):
     asked: list[tuple[int, int]]  # a word and a part, once for each question
 
     def add(self, text: str, place: int) -> None:
-        """Count the words of a question about a part."""
         self.asked.extend((self.words.setdefault(word, len(self.words)), place) for word in words_asked(text))
 
 
@@ -80,7 +79,6 @@ def count(
 
 
 def remember(counted: Counted, labels: Sequence[Label], folders: Mapping[str, Path], source: str) -> NameMemory:
-    """Return the memory of what was counted and of training questions in both wordings."""
     words, asked = dict(counted.words), list(counted.asked)
     whole = Counted(counted.known, counted.firsts, words, asked)
     names = [each.name for each in counted.known]
@@ -111,7 +109,6 @@ def _at(counted: Counted, number: int, path: str) -> int:
 
 
 def _parts_of(label: Label, repository: Repository) -> Iterator[tuple[str, int]]:
-    """Yield each target of a label and the part in which its evidence begins."""
     for path, text in label.evidence:
         if repository.kind(path) == "file":
             at = text_asked_about(repository, path).find(text) if text else 0
@@ -139,7 +136,6 @@ class RecallAccuracy(NamedTuple):
 def held_out(
     counted: Counted, labels: Sequence[Label], folders: Mapping[str, Path], folds: int, seed: int = 0
 ) -> list[RecallAccuracy]:
-    """Return how well training questions are recalled by memories that were not told them."""
     parts_of_labels = folds_of(labels, folds, seed)
     ranks: dict[Wording, list[int]] = {wording: [] for wording in WORDINGS}
     parts: dict[Wording, list[bool]] = {wording: [] for wording in WORDINGS}

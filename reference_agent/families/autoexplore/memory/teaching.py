@@ -117,7 +117,6 @@ class Drawn(NamedTuple):
 def draw(
     policy: GoalPolicy, game: Kept, settings: PlanWeights, chance: torch.Generator, cost: float = 1.0
 ) -> tuple[Drawn, PlayedGame]:
-    """Play a game with goals drawn by the policy."""
     taken: list[GoalChoice] = []
 
     @torch.no_grad()
