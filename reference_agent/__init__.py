@@ -3,7 +3,7 @@
 An hour's reading follows Algorithm 1, whose line numbers stand in the code:
 
 collection   lines 2 to 20, the data set D from a teacher
-data_set     its examples, and their file
+data_set     its examples and its card, and their files
 sft          lines 21 and 22, supervised fine-tuning of both players
 players      lines 28 and 29, both players at a decision
 rollout      lines 24 to 33, trajectories of the two players

@@ -24,18 +24,16 @@ from natlang_envs.errors import UsageError, check_count
 from natlang_envs.files import write_whole
 from natlang_envs.prompt import History, PathStep, state_prompt
 from reference_agent.curriculum import Environment, Stage, for_learning
-from reference_agent.data_set import EXAMPLES, Example, read_examples, write_examples
+from reference_agent.data_set import CARD, EXAMPLES, Card, Example, Meter, Summary, read_examples, write_examples
 from reference_agent.models.tokenizer import PromptReader
 from reference_agent.players import Speaker, fitting_state
 from reference_agent.run.bounds import check_kind, refuse_given
 from reference_agent.run.config import CollectConfig, Config, TeacherConfig
-from reference_agent.run.data_card import Card, Meter, Summary
 from reference_agent.run.fingerprint import claim_data, environment
 from reference_agent.teachers.base import Moment, Teacher, ask, plan
 from reference_agent.teachers.chat import ChatModel, ChatTeacher, chat_options, load_prompts
 from reference_agent.teachers.choose import CHAT, make_teacher
 
-CARD = "card.json"
 _log = logging.getLogger(__name__)
 _SPOKEN = 48  # tokens reserved for a reflection, as many as `Reflector` writes by default
 _TRIES = 10  # tasks played, at most, for each trajectory that is wanted

@@ -4,7 +4,6 @@ config       settings
 bounds       the values that settings take
 config_file  settings as TOML and JSON
 fingerprint  what a folder's result was made from
-data_card    what is in a data set, counted
 stages       a run's folder: settings, start model, stages before RL
 players      both players with what they are asked with, from a model to a board
 pipeline     Algorithm 1 from end to end

@@ -217,8 +217,7 @@ def collect(config: Preset = None, out: Out = _OUT, setting: Settings = None) ->
     Without a config, the run in --out goes on with its own settings.
     """
     from natlang_envs.files import make_folder, only_process
-    from reference_agent.collection import CARD
-    from reference_agent.run.data_card import describe, read_card
+    from reference_agent.data_set import CARD, describe, read_card
     from reference_agent.run.pipeline import check_environments, collected
     from reference_agent.run.stages import claim
 
@@ -280,10 +279,8 @@ def show(
     run: Annotated[Path, typer.Argument(help="A run's folder.")], examples: Annotated[int, typer.Option(min=0)] = 4
 ) -> None:
     """Print a run's settings and some of what the teacher said, mistakes included."""
-    from reference_agent.collection import CARD
-    from reference_agent.data_set import EXAMPLES, read_examples
+    from reference_agent.data_set import CARD, EXAMPLES, describe, read_card, read_examples
     from reference_agent.run.config_file import dump_config
-    from reference_agent.run.data_card import describe, read_card
     from reference_agent.run.stages import read_config
 
     typer.echo(dump_config(read_config(run)))

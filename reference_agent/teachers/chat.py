@@ -27,10 +27,10 @@ from natlang_envs.evaluation.chat_endpoint import ChatEndpoint
 from natlang_envs.evaluation.chat_settings import ChatSettings
 from natlang_envs.files import write_whole
 from natlang_envs.prompt import Choice, enumerate_actions
+from reference_agent.data_set import Meter
 from reference_agent.families import prompts
 from reference_agent.run.bounds import at_least, check_bounds
 from reference_agent.run.config import TeacherConfig
-from reference_agent.run.data_card import Meter
 from reference_agent.teachers.base import FORBIDDEN, Lesson, Moment, Teacher, ask, named_commands
 from reference_agent.teachers.choose import check_options
 

@@ -7,7 +7,7 @@ group `natlang_envs.teachers`; one that is named like an environment's family be
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib import import_module
 from importlib.metadata import entry_points
 from inspect import signature
@@ -25,8 +25,6 @@ from reference_agent.teachers.base import Lesson, Moment, Teacher, plan
 GROUP = "natlang_envs.teachers"
 _PHRASES = Path(__file__).with_name("phrases.toml")
 ORACLE, GENERIC, CHAT = "oracle", "generic", "openai"
-Factory = Callable[..., Teacher]
-
 _BUILT_IN = (*FAMILIES, GENERIC)
 
 
