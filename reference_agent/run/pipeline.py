@@ -19,6 +19,7 @@ import logging
 import shutil
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -32,17 +33,21 @@ from reference_agent.collection import Report, with_shown
 from reference_agent.curriculum import for_learning, for_validation
 from reference_agent.data_set import EXAMPLES, Example, read_examples
 from reference_agent.models.adapters import check_adapter
-from reference_agent.models.backbone import finished, memory_advice
+from reference_agent.models.backbone import check_backbone, check_device, finished, load_tokenizer, memory_advice
 from reference_agent.models.language_model import LanguageModel
+from reference_agent.models.named import model_source
 from reference_agent.models.saycan import with_head
+from reference_agent.models.tokenizer import PromptReader, check_labels, label_tokens
 from reference_agent.rlft import Row, check_settings
 from reference_agent.run import stages
 from reference_agent.run.config import Config
 from reference_agent.run.players import Players, load_player
-from reference_agent.run.stages import claim, link_stage, start_model
+from reference_agent.run.stages import claim, link_stage, start_of
 from reference_agent.sft import choice_accuracy, fine_tune_both, fine_tune_policy, fine_tune_reflector
 from reference_agent.teachers.chat import chat_options
 from reference_agent.teachers.choose import CHAT, make_teacher
+from reference_agent.tiny.making import base_model
+from reference_agent.tiny.untrained import tiny_llama
 
 _LAST = "or set model.gradient_checkpointing = true"  # what to do where even a small batch is too large
 _AT_CHANCE = (
@@ -69,7 +74,9 @@ def train(config: Config, out: Path, report: Report, shared: Path | None = None)
         )
     check_model(config)
     if not (out / "policy").exists():
-        start_model(config).check_commands(check_environments(config))
+        commands = check_environments(config)
+        if config.head == "labels" and not config.model.is_tiny:  # which is made with labels enough
+            check_labels(commands, len(label_tokens(load_tokenizer(start_of(config, out)))))
     with ExitStack() as held:
         if processes.number() == 0:
             make_folder(out)
@@ -94,9 +101,17 @@ def train(config: Config, out: Path, report: Report, shared: Path | None = None)
 
 def check_model(config: Config) -> None:
     """Refuse what the model of a run cannot do, as far as can be seen without its weights."""
-    model = start_model(config).without_weights()
+    settings = config.model
+    if not settings.is_tiny:
+        model = check_backbone(model_source(settings.name), settings)
+    elif settings.chat:
+        raise UsageError("the tiny model has no chat template: set model.chat = false, or name another model")
+    else:
+        check_device(settings)
+        with torch.device("meta"):
+            model = tiny_llama(replace(settings, mimetic=False), 1, 0)
     check_settings(config.rl, model, config.stages)
-    check_adapter(model, config.model)
+    check_adapter(model, settings)
 
 
 def check_environments(config: Config) -> int:
@@ -120,9 +135,11 @@ def collected(config: Config, out: Path, report: Report, shared: Path | None = N
     answers = (shared or out) / "answers"  # outlives a collection that was stopped
 
     def make(folder: Path) -> None:
-        # p(s) is cut to a pretrained model's context as in play.
-        reader, spoken = start_model(config).reader(), config.reflection_tokens if config.reflect else 0
-        fit = reader and collection.cut_to_context(reader, spoken, config.history)
+        fit = None
+        if not config.model.is_tiny:  # p(s) is cut to a pretrained model's context as in play
+            reader = PromptReader.of(start_of(config, out), config.head, config.model.chat)
+            spoken = config.reflection_tokens if config.reflect else 0
+            fit = collection.cut_to_context(reader, spoken, config.history)
         collection.write_collection(folder, collection.gather(config, answers, report, fit))
 
     made = link_stage(config, "data", out, shared, make)
@@ -134,9 +151,9 @@ def collected(config: Config, out: Path, report: Report, shared: Path | None = N
 
 def load_or_make_base(config: Config, out: Path, report: Report, shared: Path | None) -> str | Path:
     """Return the folder or hub id of a run's model before any fine-tuning; see `train`."""
-    start = start_model(config)
-    start.make(report, lambda make: link_stage(config, "base", out, shared, make))
-    return start.source(out)
+    if config.model.is_tiny:
+        link_stage(config, "base", out, shared, lambda folder: base_model(config, report).save(folder))
+    return start_of(config, out)
 
 
 def _fine_tuned(config: Config, out: Path, shared: Path | None, stage: str, make: _Maker) -> None:
@@ -159,7 +176,7 @@ def _fine_tuned(config: Config, out: Path, shared: Path | None, stage: str, make
 
 
 def _new_player(config: Config, out: Path, name: str) -> LanguageModel:
-    base = LanguageModel.load(start_model(config).source(out), config.model)
+    base = LanguageModel.load(start_of(config, out), config.model)
     return base.with_adapter(name, config.model, seed=config.seed) if config.model.lora_rank else base
 
 

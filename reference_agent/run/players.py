@@ -33,7 +33,7 @@ from reference_agent.run.bounds import check_kind, refuse_given
 from reference_agent.run.config import CollectConfig, Config, ModelConfig, PolicySFTConfig, RLConfig, SFTConfig
 from reference_agent.run.config_file import dump_config
 from reference_agent.run.progress import ProgressLines, Say, say
-from reference_agent.run.stages import CONFIG, load_model, read_config, start_model
+from reference_agent.run.stages import CONFIG, load_model, read_config, start_of
 from reference_agent.teachers.base import Teacher
 from reference_agent.tiny.making import tiny_folder
 
@@ -293,7 +293,7 @@ class Players:
 
 def load_player(config: Config, out: Path, folder: str) -> LanguageModel:
     if config.model.lora_rank:
-        base = LanguageModel.load(start_model(config).source(out), config.model)
+        base = LanguageModel.load(start_of(config, out), config.model)
         player = base.with_adapter(folder.removesuffix("-sft"), config.model, out / folder)
     else:
         player = LanguageModel.load(out / folder, config.model)
@@ -305,7 +305,7 @@ def _load_reflector(config: Config, out: Path, policy: LanguageModel) -> Reflect
     if not config.reflect:
         return None
     if config.rl.reflector_endpoint:
-        base, trained = start_model(config).source(out), out / "reflector"
+        base, trained = start_of(config, out), out / "reflector"
         command = f"vllm serve {base} --enable-lora --lora-modules reflector={trained}"
         if not config.model.lora_rank:
             base, command = trained, f"vllm serve {trained} --served-model-name reflector"

@@ -1,7 +1,7 @@
-"""The folder of a run: its settings, the model it starts from, its stages before RL, its players.
+"""The folder of a run: its settings, the model it starts from, and its stages before RL.
 
-Each stage is complete or missing, and runs with the same settings may share them. What differs between a tiny start
-model, which is made for the settings, and a pretrained one is in `StartModel`.
+Each stage is complete or missing, and runs with the same settings may share them. A tiny start model is made for the
+settings, and is a stage too; a pretrained one stays where it is.
 """
 
 from __future__ import annotations
@@ -10,25 +10,20 @@ import hashlib
 import json
 import os
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
-
-import torch
 
 from natlang_envs.errors import UsageError, require_type
 from natlang_envs.files import alone, remove_leftovers, write_whole
-from reference_agent.collection import Report
-from reference_agent.models.backbone import check_backbone, check_device, finished, load_tokenizer
+from reference_agent.models.backbone import finished
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.named import model_source
-from reference_agent.models.tokenizer import Origin, PromptReader, check_labels, label_tokens
+from reference_agent.models.tokenizer import Origin
 from reference_agent.run.bounds import check_kind, refuse_given
 from reference_agent.run.config import Config, ModelConfig
 from reference_agent.run.config_file import as_tables, dump_config, parse_config
 from reference_agent.run.fingerprint import difference
-from reference_agent.tiny.making import PICKUP, VERSION, base_model, tiny_folder, tiny_name
-from reference_agent.tiny.untrained import tiny_llama
+from reference_agent.tiny.making import PICKUP, VERSION, tiny_folder, tiny_name
 
 CONFIG = "settings.json"
 # Settings of training, which are not read to play: players stay playable where these settings change.
@@ -43,63 +38,9 @@ _FREE = {
 }
 
 
-class StartModel:
-    """The model that both players of a config start from: here a pretrained one, by its name."""
-
-    def __init__(self, config: Config) -> None:
-        self._config = config
-
-    def source(self, out: Path) -> str | Path:
-        return model_source(self._config.model.name)
-
-    def keys(self) -> tuple[str, list[Any]]:
-        """Return what keys of stages hold of it beside the settings: what it is made from, and its context."""
-        # Prompts are cut to the model's context, less what is reserved for reflections.
-        config, chat = self._config, ["chat"] * self._config.model.chat
-        return "", [config.model.name, config.head, config.reflection_tokens if config.reflect else 0, *chat]
-
-    def reader(self) -> PromptReader | None:
-        """Return what cuts prompts to its context; None if it is made with as many positions as its task needs."""
-        return PromptReader.of(model_source(self._config.model.name), self._config.head, self._config.model.chat)
-
-    def without_weights(self) -> Any:
-        """Return it as it is before its weights are loaded. Raises `UsageError` if it cannot be had as configured."""
-        return check_backbone(model_source(self._config.model.name), self._config.model)
-
-    def check_commands(self, commands: int) -> None:
-        if self._config.head == "labels":
-            check_labels(commands, len(label_tokens(load_tokenizer(model_source(self._config.model.name)))))
-
-    def make(self, report: Report, link: Callable[[Callable[[Path], None]], Path]) -> None:
-        """Make it, if it has to be made: `link` puts what a function writes into the run."""
-
-
-class _Tiny(StartModel):
-    def source(self, out: Path) -> Path:
-        return out / "base"
-
-    def keys(self) -> tuple[str, list[Any]]:
-        return tiny_name(self._config), []
-
-    def reader(self) -> None:
-        return None
-
-    def without_weights(self) -> Any:
-        if self._config.model.chat:
-            raise UsageError("the tiny model has no chat template: set model.chat = false, or name another model")
-        check_device(self._config.model)
-        with torch.device("meta"):
-            return tiny_llama(replace(self._config.model, mimetic=False), 1, 0)
-
-    def check_commands(self, commands: int) -> None:
-        """Do nothing: it is made with labels enough."""
-
-    def make(self, report: Report, link: Callable[[Callable[[Path], None]], Path]) -> None:
-        link(lambda folder: base_model(self._config, report).save(folder))
-
-
-def start_model(config: Config) -> StartModel:
-    return _Tiny(config) if config.model.is_tiny else StartModel(config)
+def start_of(config: Config, out: Path) -> str | Path:
+    """Return the folder or hub id of the model that both players of a run start from."""
+    return out / "base" if config.model.is_tiny else model_source(config.model.name)
 
 
 def load_model(name: str | Path = "tiny", config: ModelConfig = ModelConfig()) -> LanguageModel:  # noqa: B008 - immutable
@@ -166,15 +107,16 @@ def read_config(out: Path, to_play: bool = False) -> Config:
 
 
 def stage_key(config: Config, stage: str) -> str:
-    made_from, context = start_model(config).keys()
+    made_from = tiny_name(config) if config.model.is_tiny else ""
     if stage == "base":
         return made_from
     apart = not config.one_model or stage == "data"
     free, settings = _FREE[stage] if apart else _AFTER_SFT, asdict(config)
     kept: dict[str, object] = {key: value for key, value in settings.items() if key not in free}
     kept["env"] = asdict(config.demonstrations)
-    if context:
-        kept["context"] = context
+    if not made_from:  # prompts are cut to a pretrained model's context, less what is reserved for reflections
+        spoken, chat = config.reflection_tokens if config.reflect else 0, ["chat"] * config.model.chat
+        kept["context"] = [config.model.name, config.head, spoken, *chat]
     if "players" in kept:
         kept["players"] = config.one_model  # adapters or models, frozen or not: they are fine-tuned alike
     if "collect" in kept:
