@@ -24,10 +24,16 @@ from natlang_envs.prompt import PathStep
 from natlang_envs.repository.navigation import navigation_of
 from natlang_envs.repository.texts import FILE_BUDGET
 from natlang_envs.repository.tree import open_repository
-from reference_agent.families.autoexplore.memory.games import PlayedGame, play, read_games
 from reference_agent.families.autoexplore.memory.learning import count, remember
 from reference_agent.families.autoexplore.memory.run import StageScore, train_player
-from reference_agent.families.autoexplore.memory.teaching import RecallTraining, reward_of, teach
+from reference_agent.families.autoexplore.memory.teaching import (
+    PlayedGame,
+    RecallTraining,
+    play,
+    read_games,
+    reward_of,
+    teach,
+)
 from reference_agent.memory.judging import LiftJudge, Scale, ShownPart, WordJudge, read_table, shown_text, window_of
 from reference_agent.memory.names import NameMemory
 from reference_agent.memory.plan import PlanWeights

@@ -37,16 +37,10 @@ def count(
     texts: bool = False,
     report: Report = lambda done, total: None,
 ) -> Counted:
-    """Count the words of made questions, or with `texts` those of all that the files say, and of all paths.
+    """Count the words of at most `each` made questions a file, or with `texts` of all that the files say, and of paths.
 
-    Args:
-        folders: The repositories by name.
-        each: Made questions of a file at most.
-        texts: Count every word of the texts in place of made questions: an index.
-        report: Is told how many files of how many are done.
-
-    Raises:
-        UsageError: A folder cannot be read, or there is nothing in any to be asked about.
+    `report` is called with the files that are done and their number. Raises `UsageError` if a folder cannot be read, or
+    there is nothing in any to be asked about.
     """
     opened = {name: open_repository(folder) for name, folder in folders.items()}
     found = Counted([], [], {}, [])

@@ -15,9 +15,17 @@ from safetensors.torch import load, save
 from natlang_envs.autoexplore.dataset.labels import Label
 from natlang_envs.files import json_line, only_process, write_whole
 from natlang_envs.tasks import hash_fraction
-from reference_agent.families.autoexplore.memory.games import Kept, kept_games, read_games, write_games
 from reference_agent.families.autoexplore.memory.learning import count, folds_of, remember
-from reference_agent.families.autoexplore.memory.teaching import RecallTraining, imitate, reinforce, share
+from reference_agent.families.autoexplore.memory.teaching import (
+    Kept,
+    RecallTraining,
+    imitate,
+    kept_games,
+    read_games,
+    reinforce,
+    share,
+    write_games,
+)
 from reference_agent.memory.judging import LiftJudge, Scale, WordJudge
 from reference_agent.memory.names import NameMemory
 from reference_agent.memory.plan import PlanWeights
@@ -52,20 +60,9 @@ def train_player(
 ) -> list[StageScore]:
     """Learn a memory, then a policy for each seed: imitation, then reward; keep what wins most on validation.
 
-    Args:
-        out: Gets the memory, the games, the table of lifts, and a policy of each stage and seed.
-        folders: The repositories by name.
-        train: Questions to learn from.
-        validation: Questions to choose by.
-        model: A model whose lifts are looked at; "" for words alone.
-        lessons: How long and how fast.
-        report: Is told a stage, a step, the steps and a share of games won.
-        seeds: How many policies.
-        questions: Of each of the two at most, for a try.
-        device: Where lifts are computed.
-
-    Raises:
-        UsageError: The folder holds a run of other settings, or there is no such model.
+    `out` gets the memory, the games, the table of lifts, and a policy of each stage and seed; `questions` bounds the
+    number of each of both kinds. `report` is called with a stage, a step, the steps and a share of games won. Raises
+    `UsageError` if the folder holds a run of other settings, or there is no such model.
     """
     out.mkdir(parents=True, exist_ok=True)
     with only_process(out):
