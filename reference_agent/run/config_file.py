@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, fields, is_dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -152,13 +152,14 @@ def _changed(default: Any, content: Any, where: str) -> Any:
     return replace(default, **values)
 
 
-def _require_key(key: str, known: Iterable[str]) -> None:
+def _require_key(key: str, known: list[str]) -> None:
     """Raise `UsageError` unless a key is known; the message names the keys of other tables that end alike."""
+    if key in known:
+        return
     table, _, last = key.rpartition(".")
-    if table == "rl" and last in algorithm_names() and key not in known:
+    if table == "rl" and last in algorithm_names():
         raise UsageError(f"{key} has settings of another algorithm: set rl.algorithm={last!r}, or leave it out")
-    alike = [each for each in _all_keys() if each.rpartition(".")[2] == _SYNONYMS.get(last, last)]
-    if key not in known and alike:
+    if alike := [each for each in _all_keys() if each.rpartition(".")[2] == _SYNONYMS.get(last, last)]:
         raise UsageError(f"unknown config key {key!r}: choose one of {', '.join(alike)}")
     require_choice("config key", key, known)
 

@@ -66,7 +66,7 @@ def test_shaped_rewards_that_come_to_the_same_move_no_weight(
 ) -> None:
     # From Python 3.12 on, `sum` rounds once.
     assert len({reduce(add, each.rewards) for each in SHAPED}) > 1, "their sums differ by rounding"
-    learner = learner_of(model, group=len(SHAPED))
+    learner = learner_of(model, algorithm=update.__name__, options={"group": len(SHAPED)})
     before = weights_of(learner.policy)
     assert update(learner, SHAPED) == Update(updates=0, skipped=1.0)
     assert torch.equal(before, weights_of(learner.policy))
@@ -84,7 +84,8 @@ def test_a_curve_leaves_out_what_was_not_computed(model: LanguageModel) -> None:
 
 
 def critical(model: LanguageModel, **settings: object) -> Learner:
-    learner = learner_of(model, algorithm="ppo", critic=True, **settings)
+    options = {"critic": True, "epochs": settings.pop("epochs", 4)}
+    learner = learner_of(model, options=options, **settings)
     critic = methods.make_critic(learner.policy)
     return learner._replace(critic=critic, optimizer=learner.policy.optimizer(1e-3, 0.0, critic.parameters()))
 
@@ -102,7 +103,7 @@ def test_a_fresh_critics_advantages_are_centred(model: LanguageModel, monkeypatc
 
 
 def test_the_critics_gradient_is_clipped_and_in_the_norm(model: LanguageModel) -> None:
-    learner = critical(model, max_norm=1.0, options={"epochs": 1}, minibatch=100)
+    learner = critical(model, max_norm=1.0, epochs=1, minibatch=100)
     episodes = [episode(("s", 1000.0)), episode(("t", -500.0))]
     plain = critical(copy.deepcopy(model))
     assert plain.critic is not None

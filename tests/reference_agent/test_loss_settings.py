@@ -42,7 +42,7 @@ from tests.support.corridor import Corridor
 
 
 def test_the_exact_distance_is_the_sum_over_the_list_and_pulls_as_it(model: LanguageModel) -> None:
-    learner = learner_of(model, algorithm="ppo", reference_kl=1.0, exact_kl=True)
+    learner = learner_of(model, options={"reference_kl": 1.0, "exact_kl": True})
     before = [each.detach().clone() for each in learner.policy.parameters()]
     rows = advantages(sampled(learner, 6), learner.config)
     three = decide(
@@ -73,7 +73,7 @@ def test_the_exact_distance_is_the_sum_over_the_list_and_pulls_as_it(model: Lang
     # Drawn often enough, the estimate is it.
     drawn = decide(learner.policy, None, [STATE] * 4000, [COMMANDS] * 4000, learner.rng)
     many = with_reference(learner._replace(reference=before), [Transition(0, each, 0.0) for each in drawn])
-    estimated = learner._replace(config=replace(learner.config, exact_kl=False))
+    estimated = learner._replace(config=replace(learner.config, options=replace(learner.config.options, exact_kl=False)))
     now = choices(learner, many)
     assert distance(estimated, now, many).item() == pytest.approx(distance(learner, now, many).item(), rel=0.1)
 
@@ -88,7 +88,7 @@ def test_a_discount_makes_late_rewards_count_less(model: LanguageModel) -> None:
     )
     settings = RLConfig(options={"baseline": "none"}, discount=0.5)
     assert placed(advantages([late], settings)) == approximately([(2, 8.0), (1, 4.0), (0, 2.0)])
-    learner = learner_of(model, algorithm="ppo", critic=True, reward_scale=1.0, discount=0.5)
+    learner = learner_of(model, options={"critic": True}, reward_scale=1.0, discount=0.5)
     learner = learner._replace(critic=methods.make_critic(learner.policy))
     torch.nn.init.constant_(learner.critic.bias, 3.0)  # type: ignore[union-attr,arg-type]
     rows = methods.judged(learner, [episode(("a", 1.0), ("b", 4.0))])

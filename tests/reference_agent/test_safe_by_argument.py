@@ -247,7 +247,10 @@ def test_a_curve_of_other_arguments_is_refused_by_name(model: LanguageModel, tmp
     for change, words in (
         ({"stages": replace(stage, iterations=2)}, r"stages\.0\.iterations was 1 and is now 2"),
         ({"stages": Stage(PICKUP, 1)}, r"stages\.0\.env"),
-        ({"settings": replace(settings, algorithm="ppo")}, r'settings\.algorithm was "reinforce" and is now "ppo"'),
+        (
+            {"settings": replace(settings, algorithm="ppo", options={})},
+            r'settings\.algorithm was "reinforce" and is now "ppo"',
+        ),
         ({"seed": 3}, "seed was 0 and is now 3"),
         ({"reflector": other}, r"reflector\.weights is another one"),
         ({"reflector": None}, "reflector"),
