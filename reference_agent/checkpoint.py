@@ -131,10 +131,7 @@ class Checkpoints:
         check_finite(optimizer)
         states = optimizer.state_dict()["state"].items()
         moments = {f"{index}.{key}": value for index, state in states for key, value in state.items()}
-        with (
-            whole_folder(self._folder / progress.name, replace=True) as unfinished,
-            disk_errors(),
-        ):
+        with whole_folder(self._folder / progress.name, replace=True) as unfinished, disk_errors():
             self._model.save(unfinished)
             save_file(moments, unfinished / "optimizer.safetensors")
             if self._critic is not None:

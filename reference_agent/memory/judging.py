@@ -64,9 +64,9 @@ def window_of(question: str, text: str, size: int = WINDOW) -> str:
             length += len(lines[last]) + 1
             found |= held[last]
             last += 1
-        told = fsum(worth[word] for word in found) + 0.1 * len(found)  # the same in any order of the set
-        if told > best:
-            best, begin, end = told, first, last
+        weight = fsum(worth[word] for word in found) + 0.1 * len(found)  # the same in any order of the set
+        if weight > best:
+            best, begin, end = weight, first, last
         if last == len(lines):
             break
     return "\n".join(lines[begin:end])[:size]
@@ -133,8 +133,8 @@ class LiftJudge:
         with torch.no_grad():
             alone = [each for each in dict.fromkeys(asked) if each not in self._alone]
             if alone:
-                told = model.choice_logits(["A question:"] * len(alone), [[each] for each in alone])[:, 0]
-                self._alone.update(zip(alone, told.tolist(), strict=True))
+                logits = model.choice_logits(["A question:"] * len(alone), [[each] for each in alone])[:, 0]
+                self._alone.update(zip(alone, logits.tolist(), strict=True))
             prompts = [f"{_begin(each)}A question that this text answers:" for each in readings]
             behind = model.choice_logits(prompts, [[each] for each in asked])[:, 0].tolist()
         return [

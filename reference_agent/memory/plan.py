@@ -83,8 +83,8 @@ def recognise(
     top = PagePosition()
     maybe = [number for number in range(len(known)) if top in listed and alike(number, top) >= _ALIKE]
     if len(maybe) > 1:
-        told = {number: sum(alike(number, place) for place in listed) / len(listed) for number in maybe}
-        maybe = [number for number in maybe if told[number] > max(told.values()) - 0.01]
+        likeness = {number: sum(alike(number, place) for place in listed) / len(listed) for number in maybe}
+        maybe = [number for number in maybe if likeness[number] > max(likeness.values()) - 0.01]
     return max(maybe, key=belief) if len(maybe) > 1 else maybe[0] if maybe else None
 
 
@@ -104,7 +104,7 @@ class RecallSituation(NamedTuple):
     walk: Walk
     left: int  # steps
     candidates: Sequence[Candidate]
-    told: Mapping[str, Sequence[Judgement]]  # what is said of the parts of a file that were shown
+    judgements: Mapping[str, Sequence[Judgement]]  # what is said of the parts of a file that were shown
 
     def way(self, there: PagePosition, start: PagePosition | None = None) -> int:
         return self.walk.steps(start or self.walk.here, there)
@@ -127,11 +127,14 @@ class FileGoal(NamedTuple):
 def standing(situation: RecallSituation, settings: PlanWeights) -> dict[str, float]:
     """Return what speaks for each file that was read, by its path: its best part, and what memory says."""
     return {
-        each.path: max(settings.words * told.words + settings.lift * told.lift for told in situation.told[each.path])
+        each.path: max(
+            settings.words * judgement.words + settings.lift * judgement.lift
+            for judgement in situation.judgements[each.path]
+        )
         + settings.belief * each.belief
         - settings.place * each.rank
         for each in situation.candidates
-        if each.path in situation.told
+        if each.path in situation.judgements
     }
 
 
@@ -143,7 +146,7 @@ def goals(situation: RecallSituation, settings: PlanWeights) -> list[FileGoal]:
     found: list[FileGoal] = []
     for each in situation.candidates[: settings.files]:
         steps, back = situation.way(each.listed), situation.way(there, each.listed) + 1 if there is not None else 1
-        seen = len(situation.told.get(each.path, ()))
+        seen = len(situation.judgements.get(each.path, ()))
         deep = each.part <= settings.deepest and each.rank < settings.trusted
         for part in (each.part, 1) if deep else (1,):
             if part > seen and steps + part - seen + back <= situation.left:
@@ -172,9 +175,7 @@ def choose(situation: RecallSituation, settings: PlanWeights) -> FileGoal | None
     stands = standing(situation, settings)
     names = [each for each in found if each.verb == "id"]
     return max(
-        names,
-        key=lambda goal: (stands.get(goal.candidate.path, float("-inf")), -goal.candidate.rank),
-        default=None,
+        names, key=lambda goal: (stands.get(goal.candidate.path, float("-inf")), -goal.candidate.rank), default=None
     )
 
 

@@ -82,43 +82,45 @@ class RecallAgent:
         question, left = read_question(view.task), steps_left(view.observation, "recall")
         seen = self._paths.see(view.rng, view.path, view.admissible_commands)
         number = recognise(self.memory.known, seen.listed, partial(self._belief, question))
-        told = self._told(question, view)
+        judgements = self._judgements(question, view)
         if number is None:
             files = {path for place, commands in seen.listed.items() for path in _paths_of(place, commands)}
             words = set(words_asked(question))
             ranked = {path: _share(words, set(words_asked(path))) for path in files}
             candidates, closed = around(ranked, seen)
-            return Sight(question, RecallSituation(seen.walk, left, candidates, told), seen, (), 0, closed)
+            return Sight(question, RecallSituation(seen.walk, left, candidates, judgements), seen, (), 0, closed)
         recalled = self.memory.recall(number, question, 2 * self.settings.files)
         candidates, gone = located(recalled, self.memory.known[number].files, seen)
-        situation = RecallSituation(seen.walk, left, candidates[: self.settings.files], told)
+        situation = RecallSituation(seen.walk, left, candidates[: self.settings.files], judgements)
         return Sight(question, situation, seen, gone, len(recalled), ())
 
     def _belief(self, question: str, number: int) -> float:
         return max((each.belief for each in self.memory.recall(number, question, 1)), default=0.0)
 
-    def _told(self, question: str, view: AgentInput) -> dict[str, list[Judgement]]:
+    def _judgements(self, question: str, view: AgentInput) -> dict[str, list[Judgement]]:
         """Return what is said of each part that was shown, by its file."""
-        walk, told = Walk(), dict[str, list[Judgement]]()
+        walk, judgements = Walk(), dict[str, list[Judgement]]()
         for step in view.path:
             walk.follow(step.action)
             if step.action.startswith("cat "):
                 path = path_of(walk.here.folder, step.action[4:])
-                parts = told.setdefault(path, [])
+                parts = judgements.setdefault(path, [])
                 parts.append(self.scale(ShownPart(question, path, len(parts) + 1, shown_text(step.feedback))))
-        return told
+        return judgements
 
     def _goal(self, game: Hashable, situation: RecallSituation) -> FileGoal | None:
         """Return the goal that a game is on the way to, or choose the next."""
         aim = self._aims.get(game)
-        if aim is not None and len(situation.told.get(aim.path, ())) < aim.part:
+        if aim is not None and len(situation.judgements.get(aim.path, ())) < aim.part:
             found = [each for each in goals(situation, self.settings) if (each.verb, each.candidate.path) == aim[:2]]
             if found:
                 return found[0]
         goal = self.choose(situation, self.settings)
         if goal is not None:
             path = goal.candidate.path
-            self._aims[game] = CurrentGoal(goal.verb, path, len(situation.told.get(path, ())) + max(1, goal.parts))
+            self._aims[game] = CurrentGoal(
+                goal.verb, path, len(situation.judgements.get(path, ())) + max(1, goal.parts)
+            )
         return goal
 
     def _decide(self, view: AgentInput, sight: Sight) -> Decision:
@@ -146,17 +148,19 @@ def reflection(sight: Sight, goal: FileGoal, settings: PlanWeights) -> str:
     if sight.gone:
         share = len(sight.gone) / sight.remembered
         said.append(f"{share:.0%} of what I remember is not here: {', '.join(sight.gone[:3])}.")
-    parts = [f"{path} ({len(told)} part{'s'[: len(told) > 1]})" for path, told in situation.told.items()]
+    parts = [f"{path} ({len(judged)} part{'s'[: len(judged) > 1]})" for path, judged in situation.judgements.items()]
     if parts:
         said.append(f"Read so far: {', '.join(parts)}.")
     stands = standing(situation, settings)
     best = max(stands, key=lambda path: stands[path], default=None)
     if best is not None and (len(stands) > 1 or goal.verb == "id"):
-        told = max(situation.told[best], key=lambda each: settings.words * each.words + settings.lift * each.lift)
-        likelier = f", and makes it {'more' if told.lift > 0 else 'less'} likely" if told.lift else ""
-        said.append(f"{best} looks best: it holds {told.words:.0%} of the question{likelier}.")
+        judgement = max(
+            situation.judgements[best], key=lambda each: settings.words * each.words + settings.lift * each.lift
+        )
+        likelier = f", and makes it {'more' if judgement.lift > 0 else 'less'} likely" if judgement.lift else ""
+        said.append(f"{best} looks best: it holds {judgement.words:.0%} of the question{likelier}.")
     if goal.verb == "cat":
-        ahead = f"part {goal.parts}" if goal.candidate.path not in situation.told and goal.parts > 1 else ""
+        ahead = f"part {goal.parts}" if goal.candidate.path not in situation.judgements and goal.parts > 1 else ""
         what = f"{ahead} of {goal.candidate.path}" if ahead else goal.candidate.path
         said.append(f"I remember {what}: {_steps(goal.steps)}, and {_steps(goal.back)} to come back and name the best.")
     else:

@@ -28,8 +28,8 @@ def features(situation: RecallSituation, listed: Sequence[FileGoal], settings: P
     shares = torch.softmax(beliefs, 0).tolist()
     top = float(beliefs.max()) if len(beliefs) else 0.0
     best = {
-        path: (max(each.words for each in told), max(each.lift for each in told))
-        for path, told in situation.told.items()
+        path: (max(each.words for each in judged), max(each.lift for each in judged))
+        for path, judged in situation.judgements.items()
     }
     belief_of = {each.path: each.belief for each in situation.candidates}
     planned = choose(situation, settings)
@@ -74,9 +74,9 @@ class GoalPolicy(nn.Module):
         with torch.no_grad():
             self.straight.weight[0, FEATURES.index("planned")] = _PLANNED
 
-    def forward(self, told: Tensor) -> Tensor:
+    def forward(self, inputs: Tensor) -> Tensor:
         """Return the logits [...] of goals [..., FEATURES]."""
-        return (self.out(torch.tanh(self.hidden(told))) + self.straight(told))[..., 0]
+        return (self.out(torch.tanh(self.hidden(inputs))) + self.straight(inputs))[..., 0]
 
     def listed(self, situation: RecallSituation, settings: PlanWeights) -> tuple[list[FileGoal], Tensor]:
         found = goals(situation, settings)

@@ -10,16 +10,7 @@ from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.prompt import History, check_history
 from reference_agent.algorithms import load_algorithm
 from reference_agent.curriculum import Stage, as_stages
-from reference_agent.run.bounds import (
-    at_least,
-    check_bounds,
-    choice,
-    fraction,
-    limit,
-    positive,
-    refuse_given,
-    share,
-)
+from reference_agent.run.bounds import at_least, check_bounds, choice, fraction, limit, positive, refuse_given, share
 
 
 @dataclass(frozen=True)

@@ -32,10 +32,7 @@ class Counted(NamedTuple):
 
 
 def count(
-    folders: Mapping[str, Path],
-    each: int = EACH,
-    texts: bool = False,
-    report: Report = lambda done, total: None,
+    folders: Mapping[str, Path], each: int = EACH, texts: bool = False, report: Report = lambda done, total: None
 ) -> Counted:
     """Count the words of at most `each` made questions a file, or with `texts` of all that the files say, and of paths.
 

@@ -1,6 +1,6 @@
 """One folder for a player who remembers: its memory, the games that it learns from, its policies. A run resumes.
 
-Each training question is met with a memory that was not told it, by folds.
+Each training question is met with a memory that was not taught it, by folds.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def train_player(
     """
     out.mkdir(parents=True, exist_ok=True)
     with only_process(out):
-        told = {"model": model, "seeds": seeds, "questions": questions, **lessons._asdict()}
-        claim_inputs(out / "settings.json", {**told, "repositories": list(folders)})
+        inputs = {"model": model, "seeds": seeds, "questions": questions, **lessons._asdict()}
+        claim_inputs(out / "settings.json", {**inputs, "repositories": list(folders)})
         torch.set_num_threads(1)
         settings = PlanWeights(lift=LIFT if model else 0.0)
         games, held = _games(out, folders, train, validation, model, questions, device, report)
@@ -102,7 +102,7 @@ def _games(
     device: str,
     report: Report,
 ) -> tuple[list[Kept], list[Kept]]:
-    """Return the games of training, each by a memory that was not told its question, and those of validation."""
+    """Return the games of training, each by a memory that was not taught its question, and those of validation."""
     lift = LiftJudge(model, out / "lifts.jsonl", device) if model else None
     folds = folds_of(train, _FOLDS)
     held = {f"fold{number}": fold for number, fold in enumerate(folds)} | {"validation": list(validation)}
@@ -147,7 +147,9 @@ def _taught(
         return save(policy.state_dict())
     policy.load_state_dict(load(start.read_bytes()))
     best, weights = share(policy, held, settings), save(policy.state_dict())
-    steps = reinforce(policy, games, held, settings, lessons, seed, lambda *told: report(f"reward, seed {seed}", *told))
+    steps = reinforce(
+        policy, games, held, settings, lessons, seed, lambda *progress: report(f"reward, seed {seed}", *progress)
+    )
     for won in steps:
         if won > best:
             best, weights = won, save(policy.state_dict())

@@ -42,7 +42,7 @@ class Kept(NamedTuple):
         right: Whether each candidate answers.
         candidates: What memory brings to mind.
         walk: Where a game begins; it knows the ways to the candidates.
-        told: What is said of the parts of each candidate, from the first.
+        judgements: What is said of the parts of each candidate, from the first.
     """
 
     label: str
@@ -50,7 +50,7 @@ class Kept(NamedTuple):
     right: tuple[bool, ...]
     candidates: tuple[Candidate, ...]
     walk: Walk
-    told: tuple[tuple[Judgement, ...], ...]
+    judgements: tuple[tuple[Judgement, ...], ...]
 
 
 def kept_games(
@@ -78,14 +78,14 @@ def kept_games(
             for each in candidates
         ]
         scale.prepare([reading for each in readings for reading in each])
-        told = tuple(tuple(map(scale, each)) for each in readings)
+        judgements = tuple(tuple(map(scale, each)) for each in readings)
         right = tuple(each.path in label.targets for each in candidates)
-        yield Kept(label.id, label.depth, right, tuple(candidates), walk, told)
+        yield Kept(label.id, label.depth, right, tuple(candidates), walk, judgements)
         report()
 
 
 def write_games(path: Path, games: Sequence[Kept]) -> None:
-    rows = [[each.label, each.depth, each.right, each.candidates, each.told] for each in games]
+    rows = [[each.label, each.depth, each.right, each.candidates, each.judgements] for each in games]
     write_whole(path, json_line(rows))
 
 
@@ -104,9 +104,9 @@ def read_games(path: Path, memory: NameMemory) -> list[Kept]:
                 for path, rank, part, belief, (folder, page) in candidates
             ),
             walks[label.partition("/")[0]],
-            tuple(tuple(Judgement(*each) for each in parts) for parts in told),
+            tuple(tuple(Judgement(*each) for each in parts) for parts in judgements),
         )
-        for label, depth, right, candidates, told in json.loads(path.read_bytes())
+        for label, depth, right, candidates, judgements in json.loads(path.read_bytes())
     ]
 
 
@@ -140,8 +140,11 @@ def play(game: Kept, choose: Callable[[RecallSituation], FileGoal | None]) -> Pl
             return PlayedGame(game.right[number], HORIZON - left, read)
         walk.here = goal.candidate.listed
         parts = len(shown.get(goal.candidate.path, ())) + goal.parts
-        told = game.told[number]
-        shown = {**shown, goal.candidate.path: told[:parts] if parts <= len(told) else [*told] * parts}
+        judgements = game.judgements[number]
+        shown = {
+            **shown,
+            goal.candidate.path: judgements[:parts] if parts <= len(judgements) else [*judgements] * parts,
+        }
 
 
 class RecallTraining(NamedTuple):
@@ -174,7 +177,7 @@ class RecallTraining(NamedTuple):
 class GoalChoice(NamedTuple):
     """Goals as features [goals, FEATURES], and the number of the chosen one."""
 
-    told: Tensor
+    inputs: Tensor
     chosen: int
 
 
@@ -189,8 +192,8 @@ def teach(game: Kept, settings: PlanWeights, negatives: bool) -> list[GoalChoice
     def teacher(situation: RecallSituation) -> FileGoal | None:
         found = goals(situation, settings)
         known = [each for each in found if each.candidate.path in right]
-        reads = [each for each in known if each.verb == "cat" and each.candidate.path not in situation.told]
-        names = [each for each in known if each.verb == "id" and each.candidate.path in situation.told]
+        reads = [each for each in known if each.verb == "cat" and each.candidate.path not in situation.judgements]
+        names = [each for each in known if each.verb == "id" and each.candidate.path in situation.judgements]
         best = choose(situation, settings)
         if not negatives and (reads or names):
             best = (names or reads)[0]
@@ -212,23 +215,23 @@ def imitate(
     chance = torch.Generator().manual_seed(seed)
     for _ in range(lessons.epochs):
         for batch in torch.randperm(len(decisions), generator=chance).split(128):
-            told, listed = _padded([decisions[at].told for at in batch.tolist()])
-            logits = policy(told).masked_fill(~listed, -torch.inf)
+            inputs, listed = _padded([decisions[at].inputs for at in batch.tolist()])
+            logits = policy(inputs).masked_fill(~listed, -torch.inf)
             wanted = torch.tensor([decisions[at].chosen for at in batch.tolist()])
             loss = torch.nn.functional.cross_entropy(logits, wanted)
             optimizer.zero_grad()
             loss.backward()  # pyright: ignore[reportUnknownMemberType]
             optimizer.step()
     with torch.no_grad():
-        right = sum(int(policy(each.told).argmax()) == each.chosen for each in decisions)
+        right = sum(int(policy(each.inputs).argmax()) == each.chosen for each in decisions)
     return right / max(1, len(decisions))
 
 
 def _padded(rows: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
     """Return features of different numbers of goals as one tensor, and which goals are there."""
-    told = torch.nn.utils.rnn.pad_sequence(list(rows), batch_first=True)
+    inputs = torch.nn.utils.rnn.pad_sequence(list(rows), batch_first=True)
     sizes = torch.tensor([len(each) for each in rows])
-    return told, torch.arange(told.shape[1]) < sizes[:, None]
+    return inputs, torch.arange(inputs.shape[1]) < sizes[:, None]
 
 
 class Drawn(NamedTuple):
@@ -248,9 +251,9 @@ def draw(
         found = goals(situation, settings)
         if not found:
             return None
-        told = features(situation, found, settings)
-        chosen = int(torch.multinomial(policy(told).softmax(0), 1, generator=chance))
-        taken.append(GoalChoice(told, chosen))
+        inputs = features(situation, found, settings)
+        chosen = int(torch.multinomial(policy(inputs).softmax(0), 1, generator=chance))
+        taken.append(GoalChoice(inputs, chosen))
         return found[chosen]
 
     played = play(game, chooser)
@@ -287,11 +290,11 @@ def reinforce(
             rewards = torch.tensor([each.reward for each, _ in drawn]) / HORIZON
             won += sum(played.won for _, played in drawn)
             for (each, _), advantage in zip(drawn, (rewards - rewards.mean()).tolist(), strict=True):
-                rows += [decision.told for decision in each.decisions]
+                rows += [decision.inputs for decision in each.decisions]
                 chosen += [decision.chosen for decision in each.decisions]
                 advantages += [advantage] * len(each.decisions)
-        told, listed = _padded(rows)
-        logits = policy(told).masked_fill(~listed, -torch.inf).log_softmax(1)
+        inputs, listed = _padded(rows)
+        logits = policy(inputs).masked_fill(~listed, -torch.inf).log_softmax(1)
         said = logits[torch.arange(len(chosen)), torch.tensor(chosen)]
         entropy = -(logits.exp() * logits.masked_fill(~listed, 0.0)).sum(1)
         games_drawn = lessons.questions * lessons.samples
