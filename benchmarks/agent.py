@@ -198,7 +198,7 @@ def speed(asked: argparse.Namespace) -> None:
         seed=asked.seed,
         env_kwargs={"horizon": asked.horizon},
         reflection_tokens=asked.reflection_tokens,
-        rl=RLConfig(batch=asked.episodes, group=asked.group),
+        rl=RLConfig("gigpo", {"group": asked.group}, batch=asked.episodes),
         curriculum=(Stage(env=ALFWORLD),),
     )
     (once, whole), on_choice = choice(policy, asked.choices, asked.seed)

@@ -1,4 +1,4 @@
-"""How fast ALFWorld is here: the environments, the engine, and the engine beside TextWorld.
+"""Benchmarks of ALFWorld: the environments, the engine, and the engine beside TextWorld.
 
 `python benchmarks/alfworld.py PART` prints a table and writes it to a page in benchmarks/results; PART is
 `env`        steps beside gymnasium's Taxi, compiled and in pure Python, each in a process of its own

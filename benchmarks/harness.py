@@ -1,4 +1,4 @@
-"""What benchmarks share: timing two sides in turns, the table, and the page of results that it is written to."""
+"""Shared parts of the benchmarks: timing two sides in turns, the table, and the page of results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How fast DangerousTaxi is, beside Gymnasium's own Taxi, and its vector form beside SyncVectorEnv.
+"""Benchmarks of DangerousTaxi beside Gymnasium's own Taxi, and of its vector form beside SyncVectorEnv.
 
 `python benchmarks/taxi.py` prints a table and writes it to benchmarks/results/taxi.md. Both sides of a ratio run in the
 same process, in turns; a ratio is the median over the turns. The exit code is 1 where a floor does not hold.

@@ -19,7 +19,7 @@ from typer.main import get_command
 
 from natlang_envs.cli.main import app
 from natlang_envs.cli.support import EXTRAS
-from natlang_envs.evaluation import Protocol, load_protocol, protocol_names, why_development
+from natlang_envs.evaluation import Protocol, load_protocol, protocol_names
 from natlang_envs.files import write_whole
 from natlang_envs.make_env import make_env
 from natlang_envs.registration import ENVIRONMENTS, SANDBOXED, Registration
@@ -106,7 +106,7 @@ def protocols() -> Iterator[str]:
     """Yield a table of the protocols with live rounds, and one for each reason to have none."""
     groups: dict[str, list[Protocol]] = {"": []}
     for protocol in map(load_protocol, protocol_names()):
-        groups.setdefault(why_development(protocol.name), []).append(protocol)
+        groups.setdefault(protocol.development, []).append(protocol)
     for reason, group in groups.items():
         yield f"Without live rounds, since {reason}:" if reason else "With live rounds:"
         rows = ([f"`{each.name}`", str(len(each.episodes)), str(each.horizon), _tasks_of(each)] for each in group)

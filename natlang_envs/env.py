@@ -175,7 +175,7 @@ class NatLangEnv(gymnasium.Env[str, str]):
 
     @abstractmethod
     def _get_state(self) -> tuple[Any, ...]:
-        """Return what `_set_state` needs besides the task, as JSON values."""
+        """Return the state without the task, as JSON values, for `_set_state`."""
 
     @abstractmethod
     def _set_state(self, state: tuple[Any, ...]) -> None:
@@ -184,7 +184,7 @@ class NatLangEnv(gymnasium.Env[str, str]):
     @property
     @abstractmethod
     def task(self) -> str:
-        """What is asked of the player, in words."""
+        """The task in words."""
 
     def oracle(self) -> list[str]:
         """Return the exact shortest plan from here, found with full knowledge; empty once the episode ended.
@@ -219,7 +219,7 @@ class NatLangEnv(gymnasium.Env[str, str]):
 
     @classmethod
     def task_kinds(cls, task_id: str, **arguments: Any) -> dict[str, str]:
-        """Return what kinds a task is of, for scores by kind, such as `{"Depth": "2"}`; none by default.
+        """Return the kinds of a task, for scores by kind, such as `{"Depth": "2"}`; none by default.
 
         Args:
             task_id: The task. Needs neither repositories nor games.
@@ -239,7 +239,7 @@ class NatLangEnv(gymnasium.Env[str, str]):
 
     @property
     def spec(self) -> EnvSpec | None:
-        """What `gymnasium.make` made it from; `max_episode_steps` is the horizon."""
+        """The spec that `gymnasium.make` used; `max_episode_steps` is the horizon."""
         return self._spec
 
     @spec.setter
@@ -385,7 +385,7 @@ class NatLangEnv(gymnasium.Env[str, str]):
         return self._observation, self._info()
 
     def count_with(self, limits: Iterable[TimeLimit[Any, Any]]) -> None:
-        """Let `restore` set the counts of these wrappers too; `unwrap` calls it."""
+        """Make `restore` set the step counts of these wrappers too; `unwrap` calls it."""
         self._limits = tuple(limits) or self._limits
 
     def _listed(self) -> tuple[str, ...]:

@@ -161,10 +161,7 @@ def _apart(command: str) -> str:
 
 
 def _files_read(path: Sequence[PathStep]) -> list[tuple[int, str, str]]:
-    """Return the step's number, the file and what was read of it until then, for each step that showed a part of one.
-
-    Parts are shown in order, the first one again after the last.
-    """
+    """Return number, file and parts read until then, for each step that read a file; parts come in a cycle."""
     folder, parts, found = "", dict[str, int](), list[tuple[int, str, str]]()
     for number, (_, feedback) in enumerate(path):
         if entered := _ENTERED.match(feedback):
@@ -221,7 +218,7 @@ class Screen:
         self._changes_only = changes_only
 
     def after(self, observation: str, info: Mapping[str, Any], ended: bool = False) -> str:
-        """Return what is shown after a command; where the game `ended`, without A(s)."""
+        """Return the text after a command; without A(s) if the game `ended`."""
         feedback, commands, text = info["feedback"], listed(info["admissible_commands"]), observation
         if self._changes_only:
             text = _changes(self.observation, observation, feedback)

@@ -103,7 +103,7 @@ _registered: dict[str, Registration] = {}
 
 
 def registration_of(env_id: str) -> Registration | None:
-    """Return what is known of an id, ours or one registered with `register`; None for any other."""
+    """Return the registration of an id, of the suite or by `register`; None for any other."""
     return _registered.get(env_id)
 
 

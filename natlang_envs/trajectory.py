@@ -10,9 +10,9 @@ import hashlib
 import json
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_type_hints
 
 import gymnasium
 
@@ -247,7 +247,7 @@ def stream_lines(path: Path) -> Iterator[bytes]:
 
 
 def _unpacked(path: Path) -> Iterator[bytes]:
-    """Yield what a gzip file of one member holds, in pieces of at most 64 KiB."""
+    """Yield the content of a gzip file of one member, in pieces of at most 64 KiB."""
     unpacker = zlib.decompressobj(wbits=31)
     with path.open("rb") as file:
         packed = file.read(_PIECE)
@@ -263,32 +263,20 @@ def _unpacked(path: Path) -> Iterator[bytes]:
             raise EOFError("there is something after its end")
 
 
-_TYPES: dict[str, type] = {
-    "task_id": str,
-    "seed": int,
-    "run": int,
-    "digest": str,
-    "terminated": bool,
-    "truncated": bool,
-    "success": bool,
-}
-_LIST_TYPES: dict[str, tuple[type, ...]] = {
-    "actions": (str,),
-    "reflections": (str, type(None)),
-    "rewards": (int, float),
-}
+_TYPES = get_type_hints(Trajectory)
+_LISTS: dict[str, tuple[type, ...]] = {"actions": (str,), "reflections": (str, type(None)), "rewards": (int, float)}
 
 
 def _parse(value: Any) -> Trajectory:
-    names = [each.name for each in fields(Trajectory)]
-    if not isinstance(value, dict) or sorted(content := cast("dict[str, Any]", value)) != sorted(names):
-        raise ValueError(f"a trajectory has exactly the keys {', '.join(names)}")
+    if not isinstance(value, dict) or sorted(content := cast("dict[str, Any]", value)) != sorted(_TYPES):
+        raise ValueError(f"a trajectory has exactly the keys {', '.join(_TYPES)}")
     for name, kind in _TYPES.items():
-        if type(content[name]) is not kind:
-            raise ValueError(f"{name} must be {kind.__name__}, not {content[name]!r}")
-    for name, kinds in _LIST_TYPES.items():
-        items = cast("list[Any]", content[name])
-        if type(items) is not list or not all(type(each) in kinds for each in items):
-            raise ValueError(f"{name} must be a list of {kinds[0].__name__}")
-        content[name] = tuple(items)
+        given = content[name]
+        if name in _LISTS:
+            items = cast("list[Any]", given)
+            if type(given) is not list or not {*map(type, items)} <= {*_LISTS[name]}:
+                raise ValueError(f"{name} must be a list of {_LISTS[name][0].__name__}")
+            content[name] = tuple(items)
+        elif type(given) is not kind:
+            raise ValueError(f"{name} must be {kind.__name__}, not {given!r}")
     return Trajectory(**content)

@@ -163,7 +163,7 @@ class TwoPlayerEnv(AECEnv[str, dict[str, Any], Any]):
         self.infos = {agent: dict(info) for agent in self.agents}
 
     def observe(self, agent: str) -> dict[str, Any]:
-        """Return what a player sees now; the policy sees the reflection once it is spoken."""
+        """Return the observation of a player; the policy's has the reflection once it is spoken."""
         if agent not in self._action_spaces:
             require_choice("player", agent, self.possible_agents)
         mask = np.zeros(self._slots, dtype=np.int8)

@@ -5,7 +5,6 @@ engine/              the rules and texts of a game, equal to TextWorld's
 games/               generated and realistic games, synthetic rooms, the official lists
 difficulty           games of a chosen difficulty
 textworld/           the real TextWorld as a backend, and export for it
-backends             chooses between the two engines
 causes, wording      why nothing happens, and what a command may mean
 plans                reference plans, made with full knowledge
 expert               an expert that sees only what an agent sees,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from natlang_envs.alfworld.backends import FIRST_COMMANDS, AnyWorld, Backend, make_world, native_twin, room_and_task
 from natlang_envs.alfworld.causes import why
 from natlang_envs.alfworld.difficulty import Difficulty
 from natlang_envs.alfworld.engine.goals import TASK_TYPES, Goal
-from natlang_envs.alfworld.engine.grammar import NOTHING_HAPPENS
+from natlang_envs.alfworld.engine.grammar import NOTHING_HAPPENS, room_and_task
+from natlang_envs.alfworld.engine.world import World
 from natlang_envs.alfworld.games.generated_tasks import Goals
 from natlang_envs.alfworld.games.size_limits import MAX_COMMANDS, MAX_OBSERVATION
 from natlang_envs.alfworld.games.splits import AlfredSplit
@@ -18,6 +18,12 @@ from natlang_envs.alfworld.tasks import FAMILY, Source, make_tasks
 from natlang_envs.env import NatLangEnv, Outcome
 from natlang_envs.errors import require_choice
 from natlang_envs.why import Feedback, Why
+
+if TYPE_CHECKING:
+    from natlang_envs.alfworld.textworld.backend import TextWorldWorld
+
+Backend = Literal["native", "textworld"]
+AnyWorld: TypeAlias = "World | TextWorldWorld"
 
 
 class ALFWorldEnv(NatLangEnv):
@@ -112,7 +118,7 @@ class ALFWorldEnv(NatLangEnv):
             render_mode=render_mode,
             max_observation=MAX_OBSERVATION,
             max_commands=MAX_COMMANDS,
-            fallback_commands=FIRST_COMMANDS,
+            fallback_commands=("inventory", "look"),  # every game understands them
             explain=explain,
             feedback=feedback,
         )
@@ -132,7 +138,7 @@ class ALFWorldEnv(NatLangEnv):
 
     @property
     def goal(self) -> Goal:
-        """What wins the game, as its rules state it, whatever words its sentence has."""
+        """The goal in the rules of the game, whatever its sentence."""
         return self._tasks.game(self._task_id or "").goal
 
     @property
@@ -141,7 +147,13 @@ class ALFWorldEnv(NatLangEnv):
         return self._world
 
     def _begin(self, task_id: str) -> str:
-        self._world = make_world(self._backend, self._tasks, task_id)
+        if self._backend == "native":
+            self._world = World(self._tasks.game(task_id))
+        else:
+            # Imported here: nothing else in the package needs TextWorld.
+            from natlang_envs.alfworld.textworld.backend import TextWorldWorld
+
+            self._world = TextWorldWorld(self._tasks.text(task_id))
         intro = self._world.intro()
         self._task = room_and_task(intro)
         return intro
@@ -156,7 +168,7 @@ class ALFWorldEnv(NatLangEnv):
     def _explain(self, command: str, outcome: Outcome) -> Why | None:
         if outcome.feedback != NOTHING_HAPPENS:
             return None
-        return why(native_twin(self._world, self._tasks, self._task_id or ""), command)
+        return why(self._native_world(), command)
 
     def _observe(self, outcome: Outcome) -> str:
         return outcome.feedback
@@ -166,7 +178,16 @@ class ALFWorldEnv(NatLangEnv):
 
     def reference(self) -> list[str]:
         """Return a good plan from here, made with full knowledge; it does not claim to be the shortest."""
-        return [] if self._ended else reference(native_twin(self._world, self._tasks, self._task_id or ""))
+        return [] if self._ended else reference(self._native_world())
+
+    def _native_world(self) -> World:
+        """Return a world of our own engine in the same state, for plans and causes."""
+        if isinstance(self._world, World):
+            return self._world
+        world = World(self._tasks.game(self._task_id or ""))
+        for command in self._world.state():  # a state of TextWorld is the commands that led to it
+            world.step(command)
+        return world
 
     def _get_state(self) -> tuple[Any, ...]:
         return self._world.state()

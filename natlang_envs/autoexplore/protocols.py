@@ -48,6 +48,7 @@ def _protocol(family: str, name: str, depth: int | None, split: ExploreSplit, wo
         1,
         tuple(Episode(task_id, seed) for seed, task_id in enumerate(ids)),
         f"Every question of {depths} {which.format(count=len(ids), asked=asked)}",
+        live="its questions and their answers are public",
     )
 
 

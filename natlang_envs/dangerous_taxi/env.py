@@ -36,7 +36,7 @@ REFUSALS = tuple(Outcome(answer, ILLEGAL_REWARD, terminated=True) for answer in 
 
 
 def outcomes(stage: Stage) -> tuple[Outcome, ...]:
-    """Return what each of the six commands earns in a stage of the curriculum, when it is legal."""
+    """Return the outcomes of the six commands in a stage of the curriculum, when they are legal."""
     moves = tuple(Outcome(answer, STEP_REWARD) for answer in DONE[:PICK_UP])
     reward, ends = STEP_REWARD if stage == "delivery" else GOAL_REWARD, stage == "pickup"
     pick_up = Outcome(DONE[PICK_UP], reward, terminated=ends, success=ends)

@@ -31,13 +31,7 @@ class Causes(NamedTuple):
     episodes: Counter[str]
 
     def add(self, played: Trajectory, whys: list[Why | None], shown: list[str]) -> None:
-        """Count an episode.
-
-        Args:
-            played: The episode.
-            whys: The `info["why"]` of each step.
-            shown: The `info["feedback"]` of each step.
-        """
+        """Count an episode; `whys` and `shown` are the `info["why"]` and `info["feedback"]` of each step."""
         self.commands.update(why.cause for why in whys if why and why.cause not in _DONE)
         if not played.success:
             self.episodes[self._reason(played, whys, shown)] += 1
@@ -56,7 +50,6 @@ class Causes(NamedTuple):
 
 
 def no_causes(protocol: Protocol) -> Causes:
-    """Return the beginning of a count."""
     return Causes(protocol.horizon, Counter(), Counter())
 
 
@@ -84,7 +77,6 @@ def count_causes(protocol: Protocol, recorded: Iterable[Trajectory]) -> Causes:
 
 
 def reason_in_words(reason: str) -> str:
-    """Return what a reason for a failed episode means."""
     if reason == REPEATED:
         return "out of steps, half of them or more repeated an earlier command with the same answer"
     if reason in (OUT_OF_STEPS, *CAUSES):

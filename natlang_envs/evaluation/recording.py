@@ -10,7 +10,7 @@ import gymnasium
 from natlang_envs.errors import UsageError, check_flag, require_type
 from natlang_envs.evaluation.playing import bounded
 from natlang_envs.evaluation.protocols import Protocol, load_protocol
-from natlang_envs.evaluation.runs import Journal, Played, prepare_folder, provenance
+from natlang_envs.evaluation.runs import Journal, PlayedEpisode, prepare_folder, provenance
 from natlang_envs.trajectory import Recorder, as_recorded
 
 
@@ -87,7 +87,7 @@ class RecordedProtocol(gymnasium.Wrapper[str, str, str, str]):
             self._recorder.add(played, None, observation, float(reward), terminated, truncated, info["success"])
             if terminated or truncated:
                 position = self._todo.pop(0)[0]
-                self._journal.append(Played(position, as_recorded(self.env, self._recorder.trajectory()), 0))
+                self._journal.append(PlayedEpisode(position, as_recorded(self.env, self._recorder.trajectory()), 0))
                 self._recorder = None
                 if not self._todo:
                     self._finish()

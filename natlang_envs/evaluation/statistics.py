@@ -70,8 +70,8 @@ def clustered_bootstrap(groups: Sequence[Sequence[bool]]) -> Interval:
     """Return the percentile interval of a success rate, resampling whole tasks; always the same for the same input."""
     sums = np.array([sum(group) for group in groups], dtype=np.float64)
     sizes = np.array([len(group) for group in groups], dtype=np.float64)
-    draws = np.random.default_rng(0).integers(len(groups), size=(_RESAMPLES, len(groups)))
-    rates = sums[draws].sum(axis=1) / sizes[draws].sum(axis=1)
+    samples = np.random.default_rng(0).integers(len(groups), size=(_RESAMPLES, len(groups)))
+    rates = sums[samples].sum(axis=1) / sizes[samples].sum(axis=1)
     low, high = np.quantile(rates, (0.025, 0.975))
     return Interval(float(low), float(high))
 
@@ -85,8 +85,8 @@ def repeated_interval(groups: Sequence[Sequence[bool]]) -> Interval:
     successes, episodes = sum(map(sum, groups)), sum(map(len, groups))
     if successes in (0, episodes):
         return wilson(len(groups) if successes else 0, len(groups))
-    drawn, single = clustered_bootstrap(groups), wilson(successes, episodes)
-    return Interval(min(drawn.low, single.low), max(drawn.high, single.high))
+    resampled, single = clustered_bootstrap(groups), wilson(successes, episodes)
+    return Interval(min(resampled.low, single.low), max(resampled.high, single.high))
 
 
 def success_interval(groups: Sequence[Sequence[bool]]) -> Interval:

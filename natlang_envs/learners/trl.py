@@ -45,7 +45,7 @@ _TOOL_ROLE = "Play by calling `act` with one of the listed commands, word for wo
 
 
 def _maker(id: str, split: str | None, allow_test: bool, kwargs: dict[str, Any]) -> Callable[[], NatLangEnv]:
-    """Return what makes the environment, once it is known that it can be made and learned from."""
+    """Return a function that makes the environment, once it is checked that this and learning from it are possible."""
     check_learning_split(split, allow_test)
     given = kwargs if split is None else {"split": split, **kwargs}
     make_env(id, **given).close()

@@ -67,9 +67,7 @@ class Teacher(Protocol):
     is a mistake too.
     """
 
-    def __call__(self, moment: Moment, /) -> Lesson | tuple[str | None, str]:
-        """Return a reflection and an action."""
-        ...
+    def __call__(self, moment: Moment, /) -> Lesson | tuple[str | None, str]: ...
 
 
 def ask(teacher: Teacher, moment: Moment, seconds: float = 0.0) -> Lesson:
@@ -128,7 +126,6 @@ class Sayings:
         self._rng = rng
 
     def draw(self, kind: str) -> str:
-        """Return a sentence of a kind, its gaps not yet filled."""
         sentences = self._say[kind]
         return sentences[int(self._rng.integers(len(sentences)))]
 

@@ -72,7 +72,7 @@ class Place:
 
 
 class Directions:
-    """What all games with the same receptacles share, apart from those with and without `help`; see `Game`."""
+    """The commands and places that games with the same receptacles share, with or without `help`; see `Game`."""
 
     __slots__ = ("_doors", "_places", "destinations", "room")
 

@@ -25,6 +25,7 @@ def protocols() -> Iterator[Protocol]:
         tuple(Episode(task_id, seed) for seed, task_id in enumerate(ids)),
         f"Every task of the test split, {len(ids)} of them: code to mend, and questions about tables. An entry records "
         "patches, which are tested in the sandbox.",
+        live="its bugs and their repairs are public",
     )
 
 

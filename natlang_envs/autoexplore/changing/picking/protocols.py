@@ -33,6 +33,7 @@ def protocols() -> Iterator[Protocol]:
             1,
             tuple(Episode(task_id, seed) for seed, task_id in enumerate(ids)),
             f"Every bug of the test split{_OPEN[start]}, {len(ids)} of them.",
+            live="its bugs and their repairs are public",
         )
 
 

@@ -1,15 +1,16 @@
-"""What a player of AutoExplore-Change has seen so far: folders, lines, edits, texts, and what the tests said."""
+"""What a player of AutoExplore-Change has seen so far: folders, lines, edits, texts, and results of tests."""
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from natlang_envs.repository.texts import HERE, TEST, UP, steps_left
 from natlang_envs.repository.words import content_words
-from natlang_judges.mender.code import Code
+from natlang_judges.mender.code import KnownCode
 
 FOLDER, PAGE, TEXT, RUN, EDIT = range(5)  # kinds of options
 NAME = re.compile(r"[A-Za-z_]\w*")
@@ -22,15 +23,15 @@ _NUMBERED = re.compile(r"^ *(\d+) \|(?: (.*))?$", re.M)
 _LISTED = re.compile(r"^edit (\d+) (\d+): (.*)$", re.M)
 _MADE = re.compile(r"^# Edit\nline (\d+) of (.+):$", re.M)
 _IMPORT = re.compile(r"^from [\w.]*?(\w+) import \(?([\w, \n]+)", re.M)
-_BEHIND = re.compile(r"\n(?=\S)|\n\s+(?:async def|def|@)")  # a test's body
+_BEHIND = re.compile(r"\n(?=\S)|\n\s+(?:async def|def|@)")  # what ends a test's body
 _LONG = 5  # characters of a sentence by which a test is known
 
-Ranked = tuple[list[str], list[float]]  # what a line would read after its edits, the likeliest first, and how likely
-Rank = Callable[[Code, int, Sequence[str]], Ranked]
+Ranked = tuple[list[str], list[float]]  # a line's texts after its edits, by falling score, and the scores
+Rank = Callable[[KnownCode, int, Sequence[str]], Ranked]
 
 
 class Option(NamedTuple):
-    """A thing to do: enter a folder, read a page or a text, run the tests unedited, or try an edit."""
+    """Something to do: enter a folder, read a page or a text, run the tests unedited, or try an edit."""
 
     kind: int
     path: str = ""
@@ -38,13 +39,8 @@ class Option(NamedTuple):
     text: str = ""  # the edited line
 
 
-class Notes:
-    """What was seen in one episode.
-
-    Args:
-        task: The task in words.
-        rank: Ranks the edits of a line.
-    """
+class SeenSoFar:
+    """What was seen in one episode; `rank` ranks the edits of a line."""
 
     def __init__(self, task: str, rank: Rank) -> None:
         self._rank = rank
@@ -52,19 +48,19 @@ class Notes:
         self._words = set(content_words(self._issue))
         self._raw = raw_of(self._issue)
         self._folders: dict[str, list[str]] = {}
-        self._at: dict[str, int] = {}  # on which page of its folder a file stands
-        self._texts: dict[str, list[str]] = {}  # what `cat` showed; the last is empty when there is no more
+        self._at: dict[str, int] = {}  # the page of its folder that lists a file
+        self._texts: dict[str, list[str]] = {}  # what `cat` showed; the last is empty where there is no more
         self._lines: dict[str, dict[int, str]] = {}
         self._page_of: dict[tuple[str, int], int] = {}
         self._pages: dict[str, int] = {}
         self._seen: set[tuple[str, int]] = set()
         self._edits: dict[tuple[str, int], Ranked] = {}
         self._full: set[tuple[str, int]] = set()  # lines whose edits were listed
-        self._tried: dict[tuple[str, int], list[tuple[str, float]]] = {}
+        self._tried: defaultdict[tuple[str, int], list[tuple[str, float]]] = defaultdict(list)
         self._static: dict[tuple[str, int], list[float]] = {}
         self._best: dict[str, float] = {}  # how well the best line of a source matches the issue
         self._reached: dict[str, float] = {}
-        self._imports: dict[str, set[str]] = {}  # the names that texts import, by the last word of the module
+        self._imports: defaultdict[str, set[str]] = defaultdict(set)  # names by the last word of their module
         self.shown = ""  # the id of the shown test, once it is known
         self.body: set[str] = set()
         self.start: tuple[str, int] = ("", 0)
@@ -72,7 +68,7 @@ class Notes:
         self.made: tuple[str, int, str] | None = None
         self.left = self.runs = 0
         self.ran = self.passed = False
-        self._listing: dict[str, str] = {}  # the commands of the edits of the open line, by what it reads then
+        self._listing: dict[str, str] = {}  # the commands that edit the open line, by its text afterwards
 
     def look(self, observation: str, commands: Sequence[str], action: str, feedback: str) -> None:
         """Take in what is seen after an action, `""` at the start."""
@@ -82,12 +78,12 @@ class Notes:
         if action.startswith("edit "):
             self.made = (self.path, self.line, feedback.partition("\n")[2])
             self.plan = Option(EDIT, *self.made)
-            self._tried.setdefault(self.made[:2], []).append((self.made[2], 0.0))
-        if action == TEST:
+            self._tried[self.made[:2]].append((self.made[2], 0.0))
+        elif action == TEST:
             self.ran = True
             self._tested(feedback)
             self.plan = None
-        if action.startswith("cat "):
+        elif action.startswith("cat "):
             self._read(f"{self.folder}/{action[4:]}".lstrip("/"), feedback)
             self.plan = None
         place = _PLACE.search(head)
@@ -116,16 +112,18 @@ class Notes:
                 self._page_of[path, int(number)] = self.page
         if not self.line and (path, self.page) not in self._seen:
             self._seen.add((path, self.page))
-            code = Code(known)
+            code = KnownCode(known)
             foretold = code.edited()
-            for number in (each for each in known if (path, each) in self._full or each in foretold):
-                after = self._edits[path, number][0] if (path, number) in self._full else foretold[number]
-                self._edits[path, number] = self._rank(code, number, after)
+            for number in known:
+                if (path, number) in self._full:
+                    self._edits[path, number] = self._rank(code, number, self._edits[path, number][0])
+                elif number in foretold:
+                    self._edits[path, number] = self._rank(code, number, foretold[number])
             self._understand()
         self._listing = {text: f"edit {line} {at}" for line, at, text in _LISTED.findall(head)}
         if self._listing and (path, self.line) not in self._full:
             self._full.add((path, self.line))
-            self._edits[path, self.line] = self._rank(Code(known), self.line, list(self._listing))
+            self._edits[path, self.line] = self._rank(KnownCode(known), self.line, list(self._listing))
 
     def _list(self, head: str) -> None:
         self.path, self.page, self.line = "", 0, 0
@@ -142,8 +140,9 @@ class Notes:
                 self._at[whole] = self.leaf
 
     def _read(self, path: str, feedback: str) -> None:
+        text = feedback.partition("\n")[2]
         parts = self._texts.setdefault(path, [])
-        parts.append(feedback.partition("\n")[2].rpartition("\n[characters")[0] or feedback.partition("\n")[2])
+        parts.append(text.rpartition("\n[characters")[0] or text)
         if not feedback.endswith("the same command shows the next part]"):
             parts.append("")
         self._understand()
@@ -157,11 +156,11 @@ class Notes:
             self.shown = next(likely, failed[0] if len(failed) == 1 else "")
             self._understand()
         if self.made is not None:
-            told = 3.0 if self.shown not in failed else 1.0 if len(failed) == 1 else 2.0
-            self._tried[self.made[:2]][-1] = (self.made[2], told)
+            result = 3.0 if self.shown not in failed else 1.0 if len(failed) == 1 else 2.0
+            self._tried[self.made[:2]][-1] = (self.made[2], result)
 
     def _pattern(self) -> str:
-        """Return a pattern of the shown test's name, or nothing."""
+        """Return a pattern of the shown test's name; empty where the issue does not give it."""
         if self.shown:
             return re.escape(self.shown.rpartition("::")[2].partition("[")[0]) + r"\b"
         sentence = re.split(r"\. | \(", self._issue)[0].strip(" .").replace(" ", "_")
@@ -177,7 +176,7 @@ class Notes:
         self.body = set(NAME.findall(_BEHIND.split(every[found.end() :], maxsplit=1)[0])) if found else set()
         self._imports.clear()
         for module, names in _IMPORT.findall(every):
-            self._imports.setdefault(module, set()).update(NAME.findall(names))
+            self._imports[module].update(NAME.findall(names))
         bodies = _bodies(every.split("\n")) if self.body else {}
         for known in self._lines.values():
             bodies.update(_bodies([known[number] for number in sorted(known)]))
@@ -190,18 +189,17 @@ class Notes:
 
 @lru_cache(maxsize=100_000)
 def names_of(text: str) -> frozenset[str]:
-    """Return the names in a line."""
     return frozenset(NAME.findall(text))
 
 
 @lru_cache(maxsize=100_000)
 def raw_of(text: str) -> frozenset[str]:
-    """Return the names and numbers in a line."""
+    """Return the names and numbers in a text."""
     return frozenset(re.findall(r"\w+", text))
 
 
 def _bodies(lines: Sequence[str]) -> dict[str, set[str]]:
-    """Return functions, with the names in the lines of each."""
+    """Return the names in the lines of each function."""
     found, names = dict[str, set[str]](), set[str]()
     for line in lines:
         if start := DEFINED.match(line):

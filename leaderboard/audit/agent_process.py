@@ -1,7 +1,7 @@
-"""An agent in a process of its own, which is shown nothing of this one: it is asked by JSON, one object a line.
+"""An agent in a process of its own, which cannot read this one: it answers JSON, one object a line.
 
 Under bubblewrap, where it works, the process sees the standard library, the installed packages, its own files and our
-code without environments and tasks (`leaderboard.shown`); no other process, no network, no other file.
+code without environments and tasks (`leaderboard.agent_files`); no other process, no network, no other file.
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict, cast
+from typing import Any, NamedTuple, TypedDict, TypeVar, Unpack
 
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from leaderboard.agent_files import AgentFiles, copy_agent_files
 from leaderboard.audit import player
 from leaderboard.schema import one_line
-from leaderboard.shown import Shown, show
 from natlang_envs.errors import UsageError, check_flag, reason
 from natlang_envs.files import cache_folder
 from natlang_envs.prompt import PathStep
@@ -36,17 +38,18 @@ from natlang_envs.sandbox.isolation.namespaces import Namespaces, arguments, wai
 
 PATIENCE = 300.0  # seconds for one answer; making an agent loads its weights
 _STARTING = 60.0  # seconds in which Python must have started
-_VIEW_BYTES = 64 * 1024  # of an answer, a view: an action has at most 4,096 characters
+_ANSWER_BYTES = 64 * 1024  # of the answer to an input: an action has at most 4,096 characters
 _LIMITS = Limits(seconds=24 * 3600, memory=16 << 30, processes=512, disk=512 << 20)
 _ADDRESSES = 1 << 44  # bytes that a process with a GPU may reserve: the memory of all GPUs has addresses, used or not
 _GPUS = "nvidia*"  # in /dev
-_HIDDEN = ("natlang_envs", "reference_agent", "leaderboard")  # of the installed packages: `Shown.board` has ours
+_HIDDEN = ("natlang_envs", "reference_agent", "leaderboard")  # installed: `AgentFiles.packages` has copies
 _NETWORK = ("/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/ssl", "/etc/pki")
-_SAID = 4096  # bytes of standard error that are kept
+_KEPT = 4096  # bytes of standard error that are kept
+_T = TypeVar("_T")
 
 
-class View(TypedDict):
-    """What a player sees before a step, as JSON; `reflection` is what was said in the recording, for `chances`."""
+class InputJson(TypedDict):
+    """`AgentInput` as JSON, with the number of the episode and its seed; `chances` reads the recorded `reflection`."""
 
     episode: int
     seed: list[int]
@@ -57,8 +60,8 @@ class View(TypedDict):
     reflection: str | None
 
 
-class Facts(NamedTuple):
-    """What an agent says of itself: whether it draws, asks for the environment, decides for many, tells chances."""
+class AgentFacts(NamedTuple):
+    """Whether an agent samples, asks for the environment, decides for many episodes, and states probabilities."""
 
     sampling: bool
     privileged: bool
@@ -66,76 +69,96 @@ class Facts(NamedTuple):
     chances: bool
 
 
-class Outside:
+class AgentOptions(TypedDict, total=False):
+    """What an agent may use, and how long it may take.
+
+    Attributes:
+        files: A folder with everything that the agent needs; without it, the agent sees only what its name names.
+        patience: Seconds for one answer.
+        network: Let it use the network, as one that asks an endpoint must.
+        variables: Names of environment variables that it may read, such as that of an endpoint's key.
+        isolated: Use bubblewrap where it works; without it no audit passes.
+        gpu: Let it use the machine's NVIDIA GPUs.
+    """
+
+    files: Path | None
+    patience: float
+    network: bool
+    variables: Sequence[str]
+    isolated: bool
+    gpu: bool
+
+
+class _Answer(BaseModel):
+    id: int
+    answer: Any = None
+    problem: str | None = None
+
+
+class AgentProcess:
     """The agent's process, as this one sees it.
 
     Attributes:
-        facts: What the agent says of itself.
-        shown: What it is shown.
-        open: What could not be shut off on this machine, in words; empty under bubblewrap.
+        facts: What the agent states about itself.
+        files: The copies that it sees.
+        open: What the agent can reach on this machine, in words; empty under bubblewrap.
     """
 
-    def __init__(self, line: socket.socket, errors: int, shown: Shown, open_: tuple[str, ...], patience: float) -> None:
-        self.shown = shown
+    def __init__(
+        self, line: socket.socket, errors: int, files: AgentFiles, open_: tuple[str, ...], patience: float
+    ) -> None:
+        self.files = files
         self.open = open_
         self._line = line
         self._errors: int | None = errors
         self._patience = patience
         self._asked = 0
         self._unread = b""
-        self._said = b""
+        self._printed = b""
         line.setblocking(False)
-        found = self._ask("load", [], 1)
-        if not isinstance(found, dict) or not all(isinstance(found.get(each), bool) for each in Facts._fields):  # pyright: ignore[reportUnknownMemberType]
-            raise self._no_answer()
-        self.facts = Facts(**{each: found[each] for each in Facts._fields})
+        self.facts = AgentFacts(**self._ask("load", (), TypeAdapter(dict[str, bool])))
 
-    def act(self, views: Sequence[View]) -> list[str]:
-        """Return an action for each view.
+    def act(self, inputs: Sequence[InputJson]) -> list[str]:
+        """Return an action for each input.
 
         Raises:
             UsageError: The agent hangs, has ended, raised, or answers something else; one line says which.
         """
-        found = self._ask("act", views, len(views))
-        if not all(isinstance(each, str) for each in found):
-            raise self._no_answer()
-        return found
+        actions = self._ask("act", inputs, TypeAdapter(list[str]))
+        if len(actions) != len(inputs):
+            raise _no_answer()
+        return actions
 
-    def chances(self, views: Sequence[View]) -> list[list[float]]:
-        """Return how likely each listed command is in each view.
+    def chances(self, inputs: Sequence[InputJson]) -> list[list[float]]:
+        """Return the probability of each listed command, for each input.
 
         Raises:
             UsageError: As `act`; or these are no probabilities.
         """
-        found = self._ask("chances", views, len(views))
-        for view, each in zip(views, found, strict=True):
-            if not _are_chances(each, len(view["admissible_commands"])):
+        found = self._ask("chances", inputs, TypeAdapter(list[Any]))
+        if len(found) != len(inputs):
+            raise _no_answer()
+        for given, each in zip(inputs, found, strict=True):
+            if not _are_chances(each, len(given["admissible_commands"])):
                 raise UsageError("what the agent says of its chances are no probabilities of the listed commands")
         return found
 
-    def _ask(self, ask: str, of: Sequence[Any], answers: int) -> Any:
+    def _ask(self, ask: str, of: Sequence[InputJson], kind: TypeAdapter[_T]) -> _T:
         self._asked += 1
         question = json.dumps({"id": self._asked, "ask": ask, "of": of}).encode() + b"\n"
-        raw = self._exchange(question, _VIEW_BYTES * max(1, answers, 16))
         try:
-            said: Any = json.loads(raw)
-            number = said["id"]
-            found: Any = said["answer"] if "problem" not in said else None
-        except (ValueError, TypeError, KeyError, RecursionError):
-            raise self._no_answer() from None
-        if number != self._asked:
-            raise UsageError("the agent answers what it was not asked: only the board's program writes to its line")
-        if "problem" in said:
-            raise UsageError(one_line(f"the agent stopped: {said['problem']}"))
-        if ask != "load" and (not isinstance(found, list) or len(found) != answers):  # pyright: ignore[reportUnknownArgumentType]
-            raise self._no_answer()
-        return found  # pyright: ignore[reportUnknownVariableType]
-
-    def _no_answer(self) -> UsageError:
-        return UsageError("the agent wrote something that is no answer: only the board's program writes to its line")
+            answer = _Answer.model_validate_json(
+                self._exchange(question, _ANSWER_BYTES * max(len(of), 16)), strict=True
+            )
+            if answer.id != self._asked:
+                raise UsageError("the agent answers what it was not asked: only the board's program writes to its line")
+            if answer.problem is not None:
+                raise UsageError(one_line(f"the agent stopped: {answer.problem}"))
+            return kind.validate_python(answer.answer, strict=True)
+        except ValidationError:
+            raise _no_answer() from None
 
     def _exchange(self, question: bytes, most: int) -> bytes:
-        """Write a question and return the line that answers it."""
         if self._unread:
             raise UsageError("the agent answers what it was not asked: only the board's program writes to its line")
         deadline = time.monotonic() + self._patience
@@ -147,7 +170,7 @@ class Outside:
             reading = [self._line] if self._errors is None else [self._line, self._errors]
             ready, free, _ = select.select(reading, [self._line] if left else [], [], seconds)
             if self._errors in ready:
-                self._hear()
+                self._read_errors()
             try:
                 if free:
                     left = left[self._line.send(left) :]
@@ -164,55 +187,48 @@ class Outside:
         answer, _, self._unread = self._unread.partition(b"\n")
         return answer
 
-    def _hear(self) -> None:
-        """Read what the agent prints, and keep the end of it: a full pipe would hold it up."""
+    def _read_errors(self) -> None:
+        """Read what the agent prints, and keep the end of it: a full pipe would block the agent."""
         data = os.read(self._errors, 1 << 16) if self._errors is not None else b""
         if not data:
             self._errors = None
-        self._said = (self._said + data)[-_SAID:]
+        self._printed = (self._printed + data)[-_KEPT:]
 
     def _ended(self) -> UsageError:
         deadline = time.monotonic() + 1
         while self._errors is not None and select.select([self._errors], [], [], deadline - time.monotonic())[0]:
-            self._hear()
+            self._read_errors()
             if time.monotonic() > deadline:
                 break
-        last = self._said.decode(errors="replace").strip().rpartition("\n")[2]
+        last = self._printed.decode(errors="replace").strip().rpartition("\n")[2]
         return UsageError(one_line(f"the agent's process ended in the middle of the audit{': ' * bool(last)}{last}"))
 
 
+def _no_answer() -> UsageError:
+    return UsageError("the agent wrote something that is no answer: only the board's program writes to its line")
+
+
 def _are_chances(value: Any, commands: int) -> bool:
-    if not isinstance(value, list) or len(value) != commands:  # pyright: ignore[reportUnknownArgumentType]
+    try:
+        chances = TypeAdapter(list[float]).validate_python(value, strict=True)
+    except ValidationError:
         return False
-    chances = cast("list[Any]", value)
-    return all(isinstance(each, float) and 0 <= each <= 1.001 for each in chances) and abs(sum(chances) - 1) < 0.01
+    return len(chances) == commands and all(0 <= each <= 1.001 for each in chances) and abs(sum(chances) - 1) < 0.01
 
 
 @contextmanager
-def outside(
-    spec: str,
-    *,
-    files: Path | None = None,
-    patience: float = PATIENCE,
-    network: bool = False,
-    variables: Sequence[str] = (),
-    isolated: bool = True,
-    gpu: bool = False,
-) -> Generator[Outside]:
+def start_agent(spec: str, **options: Unpack[AgentOptions]) -> Generator[AgentProcess]:
     """Start an agent in a process of its own, and end it and all that it started.
 
     Args:
         spec: The agent, as `natlang evaluate --agent` takes it.
-        files: A folder with everything that the agent needs; see `leaderboard.shown.show`.
-        patience: Seconds that it may take for one answer.
-        network: Let it use the network, as one that asks an endpoint must.
-        variables: Names of environment variables that it is shown, such as that of an endpoint's key.
-        isolated: Use bubblewrap where it works.
-        gpu: Show it the machine's NVIDIA GPUs.
+        options: See `AgentOptions`.
 
     Raises:
         UsageError: There is no such agent, it cannot be started, an environment variable is not set, or no GPU is here.
     """
+    network, isolated, gpu = options.get("network", False), options.get("isolated", True), options.get("gpu", False)
+    variables = options.get("variables", ())
     for name, flag in (("network", network), ("isolated", isolated), ("gpu", gpu)):
         check_flag(name, flag)
     if not hasattr(socket, "AF_UNIX"):
@@ -225,20 +241,20 @@ def outside(
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="audit-")))
         folder.chmod(0o755)
-        shown = show(spec, folder, files)
-        (meeting := folder / "line").mkdir()
+        copied = copy_agent_files(spec, folder, options.get("files"))
+        (sockets := folder / "line").mkdir()
         listening = stack.enter_context(socket.socket(socket.AF_UNIX))
-        listening.bind(str(meeting / "socket"))
-        (meeting / "socket").chmod(0o777)
-        meeting.chmod(0o755)
+        listening.bind(str(sockets / "socket"))
+        (sockets / "socket").chmod(0o777)
+        sockets.chmod(0o755)
         listening.listen(1)
         listening.settimeout(_STARTING)
         program = _bubblewrap() if isolated else "it was not asked for"
         if isinstance(program, Bubblewrap):
-            process = stack.enter_context(_inside(program, shown, meeting, network, shared, devices))
+            process = stack.enter_context(_isolated(program, copied, sockets, network, shared, devices))
             open_ = ("the network",) if network else ()
         else:
-            process = stack.enter_context(_beside(shown, meeting, folder, shared))
+            process = stack.enter_context(_not_isolated(copied, sockets, folder, shared))
             open_ = (f"files, processes and the network of this machine ({program})",)
         assert process.stderr is not None
         errors = process.stderr.fileno()
@@ -246,18 +262,14 @@ def outside(
             line = stack.enter_context(listening.accept()[0])
         except TimeoutError:
             process.kill()
-            said = (process.stderr.read(_SAID) or b"").decode(errors="replace").strip().rpartition("\n")[2]
-            raise UsageError(one_line(f"the agent's process did not start: {said}")) from None
+            last = (process.stderr.read(_KEPT) or b"").decode(errors="replace").strip().rpartition("\n")[2]
+            raise UsageError(one_line(f"the agent's process did not start: {last}")) from None
         listening.close()
-        yield Outside(line, errors, shown, open_, patience)
+        yield AgentProcess(line, errors, copied, open_, options.get("patience", PATIENCE))
 
 
 def gpu_devices() -> list[str]:
-    """Return the device files of this machine's NVIDIA GPUs.
-
-    Raises:
-        UsageError: There are none.
-    """
+    """Return the device files of this machine's NVIDIA GPUs, or raise `UsageError` if there are none."""
     found = sorted(str(each) for each in Path("/dev").glob(_GPUS) if each.is_char_device())
     if not found:
         raise UsageError("this machine has no NVIDIA GPU to show to the agent: leave out --gpu")
@@ -265,7 +277,7 @@ def gpu_devices() -> list[str]:
 
 
 def _bubblewrap() -> Bubblewrap | str:
-    """Return bubblewrap, or why it does not work here."""
+    """Return bubblewrap, or the reason why it does not work here."""
     try:
         found = find_isolation()
     except UsageError as error:
@@ -273,22 +285,20 @@ def _bubblewrap() -> Bubblewrap | str:
     return found if isinstance(found, Bubblewrap) else found.name
 
 
-def _command(
-    shown: Shown, python: str, script: Path, line: Path, board: Path, files: Path, packages: Path
-) -> list[str]:
-    """Return the command line of `leaderboard.audit.player`, with the places that it finds these at."""
-    argument = shown.argument
+def _command(files: AgentFiles, python: str, script: Path, socket_: Path, folders: Sequence[Path]) -> list[str]:
+    """Return the command that starts `leaderboard.audit.player`; `folders` hold our packages, its files, and others."""
+    argument = files.argument
     if isinstance(argument, Path):
-        argument = str(files / argument.relative_to(shown.files))
-    spec = shown.kind + (f":{argument}" if argument else "")
-    return [python, "-I", "-S", str(script), str(line / "socket"), spec, str(board), str(files), str(packages)]
+        argument = str(folders[1] / argument.relative_to(files.own))
+    spec = files.kind + (f":{argument}" if argument else "")
+    return [python, "-I", "-S", str(script), str(socket_), spec, *map(str, folders)]
 
 
 @contextmanager
-def _inside(
+def _isolated(
     program: Bubblewrap,
-    shown: Shown,
-    meeting: Path,
+    files: AgentFiles,
+    sockets: Path,
     network: bool,
     variables: dict[str, str],
     devices: Sequence[str],
@@ -296,15 +306,13 @@ def _inside(
     root = os.geteuid() == 0
     top = Path("/work/.audit")
     packages = Path(sysconfig.get_path("purelib"))
-    places = {shown.board: "board", shown.files: "agent", meeting: "line", packages: "packages"}
+    mounted = {files.packages: "board", files.own: "agent", sockets: "line", packages: "packages"}
     limits = replace(_LIMITS, memory=_ADDRESSES) if devices else _LIMITS
-    told = arguments(root, 0, "", limits)
-    at = [*pairwise(told)].index(("--remount-ro", "/dev"))
-    told[at:at] = [part for each in devices for part in ("--dev-bind", each, each)]
-    # All has to be mounted before the root becomes read-only.
-    end = max(at for at, pair in enumerate(pairwise(told)) if pair == ("--remount-ro", "/"))
+    options = arguments(root, 0, "", limits)
+    at = [*pairwise(options)].index(("--remount-ro", "/dev"))
+    options[at:at] = [part for each in devices for part in ("--dev-bind", each, each)]
     mounts = [*folders(str(top), str(top / "cache"))]
-    for source, name in places.items():
+    for source, name in mounted.items():
         mounts += ["--ro-bind", str(source), str(top / name)]
     for name in _HIDDEN:
         if (packages / name).is_dir():
@@ -317,11 +325,13 @@ def _inside(
         mounts += ["--share-net", *(part for each in _NETWORK for part in ("--ro-bind-try", each, each))]
     for name, value in variables.items():
         mounts += ["--setenv", name, value]
-    command = _command(shown, PYTHON, top / "player.py", top / "line", top / "board", top / "agent", top / "packages")
+    # All has to be mounted before the root becomes read-only.
+    end = max(at for at, pair in enumerate(pairwise(options)) if pair == ("--remount-ro", "/"))
+    options[end:end] = mounts
+    seen = [top / name for name in ("board", "agent", "packages")]
+    command = [*waiting(root), *_command(files, PYTHON, top / "player.py", top / "line" / "socket", seen)]
     try:
-        told[end:end] = mounts
-        line = [*waiting(root), *command]
-        started = Namespaces(program.program, told, line, network=network, gpu=bool(devices))
+        started = Namespaces(program.program, options, command, network=network, gpu=bool(devices))
     except OSError as error:
         raise UsageError(one_line(f"the agent's process cannot be started: {reason(error)}")) from None
     with started:
@@ -330,10 +340,12 @@ def _inside(
 
 
 @contextmanager
-def _beside(shown: Shown, meeting: Path, folder: Path, variables: dict[str, str]) -> Generator[subprocess.Popen[bytes]]:
+def _not_isolated(
+    files: AgentFiles, sockets: Path, folder: Path, variables: dict[str, str]
+) -> Generator[subprocess.Popen[bytes]]:
     (scratch := folder / "scratch").mkdir()
-    packages = Path(sysconfig.get_path("purelib"))
-    command = _command(shown, sys.executable, Path(player.__file__), meeting, shown.board, shown.files, packages)
+    seen = [files.packages, files.own, Path(sysconfig.get_path("purelib"))]
+    command = _command(files, sys.executable, Path(player.__file__), sockets / "socket", seen)
     environment = {"PATH": os.defpath, "HOME": str(scratch), "TMPDIR": str(scratch), "LANG": "C.UTF-8", **variables}
     process = subprocess.Popen(
         command,

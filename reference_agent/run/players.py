@@ -1,4 +1,8 @@
-"""Both players with all that they are asked with, bound together: history, head, chat template, and so on."""
+"""Both players of Algorithm 1 with all that they are asked with: history, head, chat template, and so on.
+
+Each step (`collect`, `fine_tune`, `reinforce`, `play`) is a function of the package, which is called here with what the
+players share. The pipeline of a run and the agents of a protocol load players here.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +26,14 @@ from reference_agent.data_set import Example, as_examples
 from reference_agent.models.backbone import disk_errors
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.saycan import with_head
-from reference_agent.players import Reflector
+from reference_agent.models.served import ServedModel
+from reference_agent.players import PlayersAgent, Reflector
 from reference_agent.rollout import Episode
-from reference_agent.run.agent import PlayersAgent
+from reference_agent.run.bounds import check_kind, refuse_given
 from reference_agent.run.config import CollectConfig, Config, ModelConfig, PolicySFTConfig, RLConfig, SFTConfig
 from reference_agent.run.config_file import dump_config
-from reference_agent.run.idle import check_kind, idle, refuse
-from reference_agent.run.stages import CONFIG, load_model, load_players
-from reference_agent.run.telling import Say, Told, say
+from reference_agent.run.progress import ProgressLines, Say, say
+from reference_agent.run.stages import CONFIG, load_model, read_config, start_of
 from reference_agent.teachers.base import Teacher
 from reference_agent.tiny.making import tiny_folder
 
@@ -102,9 +106,14 @@ class Players:
             reflections=reflections,
             model=settings,
         )
-        refuse("", idle(config))
-        if seed and not settings.lora_rank:
-            refuse("", {"seed": "without adapters, which alone are drawn (lora_rank = 0)"})
+        if not reflect:
+            refuse_given(config, ("reflections", "reflection_tokens"), "without a reflector (reflect = false)")
+        if not settings.lora_rank:
+            refuse_given(settings, ("lora_alpha", "lora_targets"), "without adapters (lora_rank = 0)", "model.")
+            if seed:
+                raise UsageError(
+                    "seed has no effect without adapters, which alone are drawn (lora_rank = 0): leave it out"
+                )
 
         def player(name: str) -> LanguageModel:
             return base.with_adapter(name, settings, seed=seed) if settings.lora_rank else base.copy()
@@ -115,13 +124,23 @@ class Players:
         return cls(policy, reflector, config)
 
     @classmethod
-    def load(cls, folder: Path | str) -> Players:
+    def load(cls, folder: Path | str, policy: str = "policy", config: Config | None = None) -> Players:
         """Return the players of a folder that `save` or `reflect-rl train` wrote.
 
+        Args:
+            folder: The folder.
+            policy: `"policy"`, or `"policy-sft"`, the policy before RL.
+            config: Settings in place of the folder's own.
+
         Raises:
-            UsageError: It holds none, or is damaged.
+            UsageError: It holds none, its training has not ended, or it is damaged.
         """
-        return cls(*load_players(Path(folder), frozen=False))
+        folder = Path(folder)
+        config = config or read_config(folder, to_play=True)
+        if not (folder / policy).exists():
+            raise UsageError(f"{folder / policy} is missing: finish training with `reflect-rl train --out {folder}`")
+        player = load_player(config, folder, policy)
+        return cls(player, _load_reflector(config, folder, player), config)
 
     def save(self, folder: Path | str) -> None:
         """Write the players whole or not at all, in folders that transformers and peft load; `README.md` says how.
@@ -156,11 +175,11 @@ class Players:
         reflector = self.reflector.model if self.reflector else None
         return {"policy": self.policy, **({"reflector": reflector} if isinstance(reflector, LanguageModel) else {})}
 
-    def _own(self, options: dict[str, Any]) -> History:
-        """Return how much of the path p(s) shows, which no option may change."""
+    def _own(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Return options with how much of the path p(s) shows, which none of them may change."""
         if "history" in options:
             raise UsageError(f"these players have history = {self.config.history!r}: say it in Players.of")
-        return self.config.history
+        return {**options, "history": self.config.history}
 
     # Algorithm 1.
 
@@ -172,7 +191,7 @@ class Players:
         **options: Any,
     ) -> list[Example]:
         """Let a teacher play, and return the data set D; `options` and errors are those of `collect`."""
-        return collection.collect(env, teacher, settings, history=self._own(options), reader=self.policy, **options)
+        return collection.collect(env, teacher, settings, reader=self.policy, **self._own(options))
 
     def fine_tune(
         self,
@@ -189,7 +208,7 @@ class Players:
         Errors are those of `fine_tune_reflector`.
         """
         examples = as_examples(examples)
-        reflect, told, chooses = self.reflector is not None, Told(say), self.config.head != "text"
+        reflect, told, chooses = self.reflector is not None, ProgressLines(say), self.config.head != "text"
 
         def glance(now: bool = False) -> None:
             if chooses and any(each.shown for each in examples):
@@ -202,7 +221,7 @@ class Players:
                 self.policy.model.train()
 
         if self.reflector is None and reflector != SFTConfig():
-            refuse("", {"reflector": "without a reflector (reflect = false)"})
+            raise UsageError("reflector has no effect without a reflector (reflect = false): leave it out")
         check_kind(reflector, SFTConfig)
         sft.check_policy(self.policy, examples, policy, reflect)
         glance(now=True)
@@ -226,7 +245,7 @@ class Players:
 
         `say` is called with the success of a batch now and then.
         """
-        told, report, stages = Told(say), options.pop("report", lambda _: None), as_stages(stages)
+        told, report, stages = ProgressLines(say), options.pop("report", lambda _: None), as_stages(stages)
         iterations = [each.iterations for each in stages]
         if stages and not any(iterations):
             raise UsageError("iterations is 0 in every stage, which trains nothing: give 1 or more")
@@ -236,14 +255,15 @@ class Players:
             told.step(f"stage {number}, success", int(row["iteration"]), iterations[number], row["success"])
             report(row)
 
-        options |= {"report": row, "history": self._own(options)}
+        options = {"one_model": self.config.players == "one", **self._own(options), "report": row}
         return rlft.reinforce(self.policy, self.reflector, stages, settings, **options)
 
     # Play.
 
     def play(self, env: Environment | Stage, **options: Any) -> list[Episode]:
         """Play without learning; `options` and errors are those of `play`."""
-        return rollout.play(env, self.policy, self.reflector, history=self._own(options), **options)
+        options = {"one_model": self.config.players == "one", **self._own(options)}
+        return rollout.play(env, self.policy, self.reflector, **options)
 
     def agent(self, sampling: bool = False) -> PlayersAgent:
         """Return them as an agent for evaluation, greedy or at temperature 1."""
@@ -269,6 +289,34 @@ class Players:
     def _fingerprint(self) -> str:
         weights = [each.fingerprint() for each in self._models.values()]
         return hashlib.sha256("\n".join([*weights, dump_config(self.config)]).encode()).hexdigest()
+
+
+def load_player(config: Config, out: Path, folder: str) -> LanguageModel:
+    if config.model.lora_rank:
+        base = LanguageModel.load(start_of(config, out), config.model)
+        player = base.with_adapter(folder.removesuffix("-sft"), config.model, out / folder)
+    else:
+        player = LanguageModel.load(out / folder, config.model)
+    return player if folder == "reflector" else with_head(player, config)
+
+
+def _load_reflector(config: Config, out: Path, policy: LanguageModel) -> Reflector | None:
+    """Return the reflector of a run, if it has one: on a server in RL, or as an adapter beside the policy's."""
+    if not config.reflect:
+        return None
+    if config.rl.reflector_endpoint:
+        base, trained = start_of(config, out), out / "reflector"
+        command = f"vllm serve {base} --enable-lora --lora-modules reflector={trained}"
+        if not config.model.lora_rank:
+            base, command = trained, f"vllm serve {trained} --served-model-name reflector"
+        model = ServedModel(base, config.rl.reflector_endpoint, command, config.model.chat)
+    elif config.players == "one":
+        model = policy
+    elif config.players == "adapters":
+        model = policy.with_adapter("reflector", config.model, out / "reflector")
+    else:
+        model = load_player(config, out, "reflector")
+    return Reflector(model, config.reflection_tokens, False, config.reflections == "sampled")
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import json
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import Field, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import partial
 from pathlib import Path, PurePath
 from random import Random
@@ -36,8 +36,6 @@ _MARK, _DIGITS = "#", 16  # before a digest, and how long it is
 _PROBES = 32  # tasks by which environments are told apart
 _PLAIN = (bool, int, float, str, bytes, tuple, frozenset, np.generic)
 _IGNORED = ("microbatch", "checkpoint_every", "timeout", "reflector_endpoint")  # memory, time and place alone
-# Settings that came later, of which older folders do not say that they are at their defaults.
-_LATER = ("discount", "normalise", "exact_kl", "validate_every", "validate_episodes", "patience")
 _log = logging.getLogger(__name__)
 
 
@@ -146,8 +144,7 @@ def described(value: Any, depth: int = 0) -> Any:
         model = value.model.fingerprint() if not isinstance(value.model, LanguageModel) else _weights(value.model)
         return {"weights": model, "max_tokens": value.max_tokens, "sampled": value.sampled}
     if is_dataclass(value) and not isinstance(value, type):
-        left_out = {*_IGNORED, *(each.name for each in fields(value) if _as_before(each, value))}
-        names = [each.name for each in fields(value) if each.name not in left_out]
+        names = [each.name for each in fields(value) if each.name not in _IGNORED]
         told = {name: described(getattr(value, name), deeper) for name in names}
         return told | {"env": environment(value.env)} if isinstance(value, Stage) else told
     if isinstance(value, dict):
@@ -164,13 +161,7 @@ def described(value: Any, depth: int = 0) -> Any:
     return _of_code(value, deeper)
 
 
-def _as_before(setting: Field[Any], settings: object) -> bool:
-    """Return whether a setting that came later has the value by which all is as it was before."""
-    return setting.name in _LATER and getattr(settings, setting.name) == setting.default
-
-
 def digest_all(values: Any) -> str:
-    """Return the digest of a list of dataclasses, such as the examples."""
     return _digest([described(each) for each in values])
 
 

@@ -14,11 +14,10 @@ _DEARER = 10  # a check is made where so many times its own duration has passed 
 
 
 def say(line: str) -> None:
-    """Print a line of progress to standard error."""
     print(line, file=sys.stderr, flush=True)
 
 
-class Told:
+class ProgressLines:
     """Says how far something is, with the time since it began."""
 
     def __init__(self, say: Say) -> None:
@@ -28,7 +27,6 @@ class Told:
         self._last, self._checked, self._took = self._began, self._began, 0.0
 
     def line(self, text: str) -> None:
-        """Say a line in any case."""
         self._last = perf_counter()
         seconds = int(self._last - self._began)
         self._say(f"{seconds // 60}:{seconds % 60:02} {text}")

@@ -1,4 +1,4 @@
-"""What a player of AutoExplore-Change may do, what tells of each, and the commands that do it."""
+"""The options of a player of AutoExplore-Change, their features, and the commands that do them."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from numpy.typing import NDArray
 from natlang_envs.repository.texts import EXIT, HERE, NEXT, PREVIOUS, SUBMIT, TEST, UP
 from natlang_envs.repository.walk import shared
 from natlang_judges.mender.code import around, pieces
-from natlang_judges.mender.notes import DEFINED, EDIT, FOLDER, PAGE, RUN, TEXT, Notes, Option, names_of, raw_of
+from natlang_judges.mender.seen import DEFINED, EDIT, FOLDER, PAGE, RUN, TEXT, Option, SeenSoFar, names_of, raw_of
 
-WIDTH, REACH, SCORE = 37, 14, 34  # numbers of an option; the places of two of an edit's
-_MOST = 64  # edits among which is chosen
-_REACHED = 3.0  # what it is worth, when these are chosen, that the shown test names a function
-_RESERVE = 5  # steps that a reader keeps to try an edit
+WIDTH, REACH, SCORE = 37, 14, 34  # features of an option; the indices of two features of an edit
+_MOST = 64  # edits at most among the options
+_REACHED = 3.0  # added to the score of an edit, for that choice, if the shown test names its function
+_RESERVE = 5  # steps that are reserved for an edit
 
-Choose = Callable[["Desk", list[Option], NDArray[np.float32]], int]
+Choose = Callable[["OptionFeatures", list[Option], NDArray[np.float32]], int]
 
 
-class Desk(Notes):
+class OptionFeatures(SeenSoFar):
     """What was seen in one episode, and what may be done about it."""
 
     def options(self) -> tuple[list[Option], NDArray[np.float32]]:
-        """Return what may be done now, and the numbers that tell of each."""
+        """Return what may be done now, and the features of each option."""
         places = [each for each in self._places() if self._way(each) + 1 + _RESERVE <= self.left]
         rows = [self._of_place(each) for each in places]
         edits = [each for each in self._untried() if self._way(each) + 2 <= self.left]
@@ -47,7 +47,6 @@ class Desk(Notes):
         return found, numbers
 
     def _places(self) -> Iterator[Option]:
-        """Yield what may be entered, read or run."""
         for verb, path in (each.split(" ", 1) for inside in self._folders.values() for each in inside):
             if verb == "cd" and path not in self._folders:
                 yield Option(FOLDER, path)
@@ -68,7 +67,7 @@ class Desk(Notes):
             yield Option(RUN)
 
     def _untried(self) -> Iterator[Option]:
-        """Yield the likeliest edit of each line that was not tried, of a line that was open all of them."""
+        """Yield the edits that were not tried: all of a line that was open, the best one of any other."""
         for (path, line), (texts, _) in self._edits.items():
             tried = {text for text, _ in self._tried.get((path, line), ())}
             for text in texts:
@@ -89,7 +88,7 @@ class Desk(Notes):
         words = pieces(path)
         name = path.rpartition("/")[2].partition(".")[0]
         shown = self.shown.partition("::")[0]
-        known = self._imports.get(name, set[str]())
+        known = self._imports[name]
         return [
             self._match(words), float("test" in path), float(bool(words & {"doc", "docs", "example", "examples"})),
             float(name in self.body) + len(known & self.body),
@@ -105,16 +104,16 @@ class Desk(Notes):
         old, after = raw_of(self._lines[option.path][option.number]), raw_of(option.text)
         tried = self._tried.get(key, ())
         tries = (each for at, each in self._tried.items() if (at[0], self._function(*at)[1]) == (option.path, function))
-        near = [told for each in tries for _, told in each]
+        near = [result for each in tries for _, result in each]
         return [
             *static, float(bool((after - old) & self._raw)), float(bool((old - after) & self._raw)),
-            len(tried) / 3, max((told for _, told in tried), default=0.0) / 3,
+            len(tried) / 3, max((result for _, result in tried), default=0.0) / 3,
             max(near, default=0.0) / 3, float(1.0 in near),
             self._edits[key][0].index(option.text) / 4, len(self._edits[key][0]) / 20, float(option.path == self.path),
         ]  # fmt: skip
 
     def _function(self, path: str, line: int) -> tuple[str, float]:
-        """Return the function or class that begins last before a line, and where."""
+        """Return the last function or class that begins before a line, and its line."""
         known = self._lines[path]
         while line in known and not DEFINED.match(known[line]):
             line -= 1
@@ -122,7 +121,7 @@ class Desk(Notes):
         return (found[1], float(line)) if found else ("", 0.0)
 
     def _of_line(self, option: Option) -> list[float]:
-        """Return what tells of a line, whatever is edited, and last where its function begins."""
+        """Return the features of a line, whatever the edit, and last the line of its function."""
         path, line = key = (option.path, option.number)
         if key in self._static:
             return self._static[key]
@@ -157,7 +156,7 @@ class Desk(Notes):
         return steps + (-1 if kind == FOLDER else 2 + (at > 1) if kind == EDIT else kind == PAGE and number > 1)
 
     def command(self, choose: Choose) -> str:
-        """Return the next command; without a plan, `choose` says which option is taken."""
+        """Return the next command. Without a plan, `choose` returns the number of the option to take."""
         if self.passed:
             return SUBMIT
         if self.plan is None:
@@ -168,7 +167,7 @@ class Desk(Notes):
         return self.next(self.plan)
 
     def next(self, option: Option) -> str:
-        """Return the next command on the way to an option; an edit that was made is tested, or submitted."""
+        """Return the next command on the way to an option. An edit that was made is tested, or submitted."""
         found = self._next(option)
         return found if found in self.commands else EXIT
 
@@ -198,12 +197,11 @@ class Desk(Notes):
         return command if command in self.commands else turned
 
     def _edit(self, option: Option) -> str:
-        """Return the listed edit that makes the open line read as wanted, else the likeliest that was not tried."""
+        """Return the command of the listed edit with the wanted text, else of the best one that was not tried."""
         tried = {text for text, _ in self._tried.get((self.path, self.line), ())}
         wanted = (option.text, *(text for text in self._edits[self.path, self.line][0] if text not in tried))
         return next((self._listing[each] for each in wanted if each in self._listing), EXIT)
 
 
 def _end(option: Option) -> str:
-    """Return the folder that an option leads to."""
     return option.path if option.kind == FOLDER else option.path.rpartition("/")[0]
