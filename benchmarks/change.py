@@ -14,7 +14,7 @@ import gymnasium
 from harness import SINGLE_STEPS, TURNS, Row, at_most, compare, publish_and_exit, sample_and_step, timed
 
 from natlang_envs.autoexplore.baselines import bm25_of
-from natlang_envs.autoexplore.changing.picking.tasks import make_tasks
+from natlang_envs.change.listed_edits.tasks import make_tasks
 from natlang_envs.evaluation import evaluate
 from natlang_envs.evaluation.agents import load_agent
 from natlang_envs.evaluation.protocols import Episode, Protocol

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import typer
 
-from natlang_envs.autoexplore.changing.checking import Difference, Source, listed, recheck
-from natlang_envs.autoexplore.freely.testing import LIMITS, in_sandbox
+from natlang_envs.change.free_edits.sandbox_tests import LIMITS, in_sandbox
+from natlang_envs.change.making.recheck import Difference, Source, listed, recheck
 from natlang_envs.cli.support import progress_bar
 from natlang_envs.errors import UsageError
 from natlang_envs.sandbox import AutoExploreSandbox

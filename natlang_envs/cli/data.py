@@ -11,11 +11,11 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
 from rich.table import Column, Table
 
-from natlang_envs.autoexplore.changing.repositories import pinned_for_changes
 from natlang_envs.autoexplore.dataset.catalogue import PinnedRepository, catalogue
 from natlang_envs.autoexplore.dataset.fetch import fetch, problem_of
 from natlang_envs.autoexplore.dataset.package_index import Index
-from natlang_envs.autoexplore.freely import lab
+from natlang_envs.change.free_edits import lab
+from natlang_envs.change.repositories import pinned_for_changes
 from natlang_envs.cli.labels import labels_app
 from natlang_envs.cli.mutate import mutate_app
 from natlang_envs.cli.support import printable

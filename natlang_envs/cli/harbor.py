@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from natlang_envs.autoexplore.changing.picking.tasks import make_tasks
 from natlang_envs.autoexplore.dataset.catalogue import repository_folder
 from natlang_envs.autoexplore.dataset.labels import read_labels
 from natlang_envs.autoexplore.dataset.shipped import load_labels, part_named
-from natlang_envs.autoexplore.harbor import Change, Question
+from natlang_envs.change.harbor import Change, Question
+from natlang_envs.change.listed_edits.tasks import make_tasks
 from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.repository.texts import FILE_BUDGET
 from natlang_envs.repository.tree import open_repository

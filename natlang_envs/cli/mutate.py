@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from natlang_envs.autoexplore.changing.picking.own import mutate
-from natlang_envs.autoexplore.changing.running import SECONDS, open_subject
-from natlang_envs.autoexplore.changing.usable import describe
+from natlang_envs.change.making.fork_runner import SECONDS, open_subject
+from natlang_envs.change.making.own import mutate
+from natlang_envs.change.making.usable_tests import describe
 from natlang_envs.cli.support import counted, print_some, printable, progress_bar
 
 mutate_app = typer.Typer()

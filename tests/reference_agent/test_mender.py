@@ -20,8 +20,8 @@ from typer.testing import CliRunner
 
 from leaderboard.audit import audit
 from leaderboard.pack import pack
-from natlang_envs.autoexplore.changing.picking.env import AutoExploreChangeEnv
-from natlang_envs.autoexplore.changing.picking.tasks import make_tasks
+from natlang_envs.change.listed_edits.env import AutoExploreChangeEnv
+from natlang_envs.change.listed_edits.tasks import make_tasks
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import AgentInput, evaluate, load_agent
 from natlang_envs.evaluation.protocols import Episode, Protocol

@@ -7,8 +7,8 @@ import random
 import tomllib
 from pathlib import Path
 
-from natlang_envs.autoexplore.freely.scoring import CodeRules
-from natlang_envs.autoexplore.freely.tasks import CodeTask
+from natlang_envs.change.free_edits.code_tasks import CodeTask
+from natlang_envs.change.free_edits.scoring import CodeRules
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SWAPPED: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Lt: ast.Gt, ast.Gt: ast.Lt, ast.LtE: ast.GtE, ast.GtE: ast.LtE}

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from natlang_envs import UsageError
-from natlang_envs.autoexplore.changing.running import Runner, open_subject
+from natlang_envs.change.making.fork_runner import Runner, open_subject
 from natlang_envs.finder.find import find
 from natlang_envs.finder.index import FileIndex
 from natlang_envs.repository.navigation import navigation_of

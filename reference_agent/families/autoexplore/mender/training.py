@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from safetensors.torch import save
 from torch import Tensor
 
-from natlang_envs.autoexplore.changing.picking.env import STARTS, AutoExploreChangeEnv, Start
+from natlang_envs.change.listed_edits.env import STARTS, AutoExploreChangeEnv, Start
 from natlang_envs.errors import UsageError
 from natlang_envs.files import only_process, write_whole
 from natlang_envs.repository.mutations import Edit, apply, edits

@@ -1,0 +1,103 @@
+"""Runs tests and calls of a sandbox's files in the sandbox, and says how they ended."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from natlang_envs.change.free_edits.inside import verdict
+from natlang_envs.change.free_edits.pinned_pytest import INSIDE, lab
+from natlang_envs.change.making.fork_runner import files_of
+from natlang_envs.change.making.recheck import Run
+from natlang_envs.sandbox import AutoExploreSandbox, Limits
+from natlang_envs.sandbox.commands.context import ROOT
+
+SECONDS = 10  # of processor time for a run of all tests, or of all calls
+LIMITS = Limits(seconds=240.0, output=16 << 20)  # of a sandbox that is asked: a busy machine changes no result
+SCRIPTS = Path(verdict.__file__).parent
+_SCRIPTS = "/opt/judge"
+
+
+class Ends(NamedTuple):
+    """How a run of tests ended.
+
+    Attributes:
+        parts: For each test that was begun, how its parts ended.
+        reasons: What pytest said of those that failed, where that was asked for; of files that cannot be imported, too.
+        whole: Whether the run said anything at all: one that is ended from inside, or is out of time, may not.
+    """
+
+    parts: Mapping[str, Sequence[Sequence[str]]]
+    reasons: Mapping[str, str]
+    whole: bool
+
+    def passed(self, test: str) -> bool:
+        """Return whether a test was run and all of its parts passed."""
+        return verdict.passed(self.parts.get(test, ()))
+
+
+def asking(
+    sandbox: AutoExploreSandbox, files: Mapping[str, bytes] | None = None, *, tests: bool = False
+) -> verdict.Run:
+    """Return what asks the referee over a copy of a sandbox's files; nothing that is done there is kept.
+
+    Args:
+        sandbox: The sandbox, made with `LIMITS`.
+        files: Files to put above those of the sandbox, whatever is in their place.
+        tests: Whether pytest is there.
+
+    Raises:
+        UsageError: The lab is not here, or nothing isolates on this machine.
+    """
+    beside = {_SCRIPTS: SCRIPTS, **({INSIDE: lab()} if tests else {})}
+
+    def run(asked: Mapping[str, Any]) -> Any:
+        name = f"asked-{secrets.token_hex(8)}"
+        told = json.dumps({"seconds": SECONDS, "lab": INSIDE, **asked}).encode()
+        done = sandbox.judge(f"python {_SCRIPTS}/referee.py {name}", {**(files or {}), name: told}, beside)
+        try:
+            return json.loads(done.stdout)
+        except (ValueError, RecursionError):  # whoever is judged may write anything
+            return None
+
+    return run
+
+
+def run_tests(sandbox: AutoExploreSandbox, tests: Sequence[str] = (), *, explain: bool = False) -> Ends:
+    """Run tests over a copy of a sandbox's files. What they say of themselves is believed: no score rests on it.
+
+    Args:
+        sandbox: The sandbox, made with `LIMITS`.
+        tests: Files of tests and ids; without any, what the repository's settings say.
+        explain: Say why a test failed.
+
+    Raises:
+        UsageError: The lab is not here, or nothing isolates on this machine.
+    """
+    found = asking(sandbox, tests=True)({"arguments": tests, "explain": explain})
+    try:
+        parts = {str(test): [(str(part), str(end)) for part, end in each] for test, each in found["parts"].items()}
+        return Ends(parts, {str(test): str(why) for test, why in found["reasons"].items()}, whole=True)
+    except (TypeError, KeyError, AttributeError, ValueError):
+        return Ends({}, {}, whole=False)
+
+
+def in_sandbox(sandbox: AutoExploreSandbox, arguments: Sequence[str] = ()) -> Run:
+    """Return what runs tests of a repository in the sandbox over it, with the lab's pytest.
+
+    Args:
+        sandbox: The sandbox, made with `LIMITS`.
+        arguments: For pytest, besides.
+    """
+    inside = [each.replace("{root}", ROOT) for each in arguments]
+
+    def run(tests: list[str], file: str, text: str) -> frozenset[str]:
+        sandbox.reset()
+        sandbox.overlay.write(file, text.encode())
+        ends = run_tests(sandbox, (*inside, *files_of(tests)))
+        return frozenset(each for each in tests if not ends.passed(each))
+
+    return run

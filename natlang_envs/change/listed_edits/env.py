@@ -1,0 +1,174 @@
+"""AutoExplore-Change as a Gymnasium environment."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from natlang_envs.autoexplore.asking import AskingEnv
+from natlang_envs.change.listed_edits.causes import why
+from natlang_envs.change.listed_edits.episode import HORIZON, MAX_NAME, NAMES, ChangeEpisode
+from natlang_envs.change.listed_edits.plan import way_to
+from natlang_envs.change.listed_edits.tasks import FAMILY, Bench, ChangeTasks, kinds_of_task, make_tasks
+from natlang_envs.change.listed_edits.views import EDITS, PAGE_LINES, WIDTH, Key, Place
+from natlang_envs.env import Outcome
+from natlang_envs.errors import check_flag, require_choice
+from natlang_envs.repository.texts import FILE_BUDGET, SUBMIT
+from natlang_envs.tasks import Split
+from natlang_envs.why import Feedback, Why
+
+Start = Literal["repository", "file", "line"]
+STARTS: tuple[Start, ...] = ("repository", "file", "line")
+# Longer than what an observation has beside that of AutoExplore: lines, edits, and the names of tests.
+_MORE = 2 * (PAGE_LINES + EDITS + 4) * (WIDTH + 40) + NAMES * (MAX_NAME + 10)
+
+
+class AutoExploreChangeEnv(AskingEnv[ChangeTasks, ChangeEpisode]):
+    r"""Mend tested code that is broken in one place, by one listed edit; tests judge it.
+
+    ## Description
+    One place of a Python repository was changed, so that tests fail. An issue tells what one of them sees, and not
+    where to look. The player walks through folders, opens sources and lines, chooses an edit among those listed, may
+    run the tests three times, and submits. The edits of every source are listed by the same rule, wherever the bug is;
+    one of them restores the original. Nothing is executed: what fails after each edit was found out by running the
+    tests when the task was made. The paper's AutoExplore modifies files freely; here all is listed, so that small
+    models can play, and a score is exact.
+
+    ## Observation Space
+    `UnicodeText`: the task, the view (a page of a folder, of a source, or of the edits of a line), the edit that is
+    made, the runs of tests left, the steps left and what the last command showed, each below a heading. A source is
+    shown as it is with the edit, in pages of 40 numbered lines, fewer where more than 24 of them could be edited. A
+    line is shown with five above and below it, and with what it would read after each of its edits, 30 a page. `cat`
+    shows the first `file_budget` characters of a file, and the next ones when it is given again.
+
+    ## Action Space
+    `CommandText`, never more than 40. In a folder: `cd FOLDER` for each folder here, `cd ..`, then for each file here
+    `open FILE` where it is a source that can be edited, and `cat FILE` where it is not; `next page`, `previous page`.
+    In a source: `line N` for each line that can be edited, `page N` for other pages (of a long source, for some),
+    `cd .` back to the folder. In a line: `edit N K` for its edits, `next page`, `previous page`, `open FILE` back to
+    the source. Then, everywhere: `undo` and `submit` where something is edited, `test` while runs are left, `exit`. An
+    edit replaces the one before. Hidden and compiled files, links, and names that cannot be printed are not listed.
+
+    ## Tests
+    `test` names failing tests, at most 20, among those that the player may know: the one that the issue tells of, and
+    all that passed before. The others that failed before stay hidden; they judge the repair, too. With an edit of the
+    broken file, the tests were run for each edit, so the answer is theirs. With an edit of another file, those tests
+    fail which fail without it, and those which it makes fail in the unbroken repository: where one test reaches both
+    places, a run could differ (of 450 such states, chosen by chance and run, none did). So an edit elsewhere that would
+    make up for the bug is no repair.
+
+    ## Rewards
+    - -1 for each step, also for any other text, which does nothing;
+    - in its place, for the last step, +15 for `submit` where all tests pass, and -15 for `submit` where one fails, for
+      `exit`, and for a last step within the horizon that is neither;
+    - with `partial=True`, `submit` where tests fail pays -15 and 30 for the share of the tests that failed before and
+      pass now, less those that passed before and fail now; never less than -15.
+
+    ## Starting State
+    The top folder, or the broken source's first page, or the broken line; and a task drawn from the split:
+    `repository/` and 16 hex digits of the repository and the change.
+
+    ## Episode End
+    Termination: an edit was submitted, the player left, or `horizon` steps were taken (the steps left stand in the
+    observation). There is no truncation.
+
+    ## Information
+    `admissible_commands`, `success`, `task_id`, `task`, `feedback`: see `NatLangEnv`.
+
+    ## Arguments
+    - `start`: `"repository"`, `"file"` or `"line"`. The registered ids set it.
+    - `partial`: whether a wrong repair is paid for what it repairs.
+    - `split`: `"train"`, `"validation"`, `"test"` or `"all"`, by repository.
+    - `dataset`: `"embedded"`, code of our own, which lies in the package and in no model's memory; `"public"`,
+      published code, which `natlang data fetch` brings. Without it a named split has both, and `"all"` draws from the
+      embedded code and accepts any task's id.
+    - `repository`: a folder of your own, and as `dataset` a file of tasks that `natlang data mutate` made of it.
+    - `explain`: True for `info["why"]`, why a command did nothing, or lost; `feedback`: `"explained"` says it to the
+      player, too.
+    - `horizon`: 30 steps.
+    - `file_budget`: 2,000 characters, the length of what one `cat` shows.
+    - `render_mode`: `"ansi"` or None.
+
+    ## Version History
+    - v0: initial version.
+    """
+
+    family = FAMILY
+
+    def __init__(
+        self,
+        start: Start = "repository",
+        partial: bool = False,
+        split: Split = "all",
+        dataset: str | None = None,
+        repository: str | None = None,
+        horizon: int = HORIZON,
+        file_budget: int = FILE_BUDGET,
+        render_mode: str | None = None,
+        explain: bool = False,
+        feedback: Feedback = "plain",
+    ) -> None:
+        require_choice("start", start, STARTS)
+        check_flag("partial", partial)
+        self._start: Start = start
+        self._partial = partial
+        tasks = make_tasks(split, dataset, repository)
+        super().__init__(tasks, horizon, file_budget, render_mode, _MORE, explain, feedback)
+
+    @classmethod
+    def task_kinds(cls, task_id: str, **arguments: Any) -> dict[str, str]:
+        """Return whose code a task is of, its repository and its operator; nothing of a user's own task."""
+        return kinds_of_task(task_id)
+
+    @property
+    def bench(self) -> Bench:
+        """The current task with all that is known of it (privileged knowledge)."""
+        return self._episode.goal
+
+    @property
+    def edit(self) -> Place | None:
+        """The edit that is made."""
+        return self._episode.edit
+
+    @property
+    def start(self) -> Start:
+        """What is open at the start."""
+        return self._start
+
+    def _begin(self, task_id: str) -> str:
+        bench = self._tasks.load(task_id, self._budget)
+        starts: dict[Start, Key] = {
+            "repository": ("folder", "", 0, 0),
+            "file": ("file", bench.file, 0, 0),
+            "line": ("line", bench.file, bench.line, 0),
+        }
+        self._episode = ChangeEpisode(bench, starts[self._start], self._partial)
+        return self._episode.observe(self.horizon, "")
+
+    def _explain(self, command: str, outcome: Outcome) -> Why | None:
+        return why(self._episode, command, outcome)
+
+    def _admissible_commands(self) -> tuple[str, ...]:
+        return self._episode.commands
+
+    def safe_commands(self) -> tuple[str, ...]:
+        """Return the commands that do not lose at once: no `exit`, no `submit` while a test fails (privileged)."""
+        moves, wrong = self._episode.moves, bool(self.bench.fails(self._episode.edit))
+        return tuple(
+            command for command, move in moves.items() if move.kind != "exit" and not (move.kind == "submit" and wrong)
+        )
+
+    def oracle(self) -> list[str]:
+        """Return the fewest commands to a submitted edit with which all tests pass."""
+        if self._ended:
+            return []
+        episode, bench = self._episode, self.bench
+        if not bench.fails(episode.edit):
+            return [SUBMIT]
+        key = episode.view.key
+        if key not in bench.plans:
+            bench.plans[key] = self.way_to(*(Place(bench.file, number) for number in bench.right()))
+        return [*bench.plans[key], SUBMIT]
+
+    def way_to(self, *edits: Place) -> list[str]:
+        """Return the fewest commands from here to one of some edits (privileged knowledge)."""
+        return way_to(self.bench, self._episode.view.key, frozenset(edits))
