@@ -14,7 +14,7 @@ from natlang_envs.change.free_edits.task_sampling import free_tasks
 from natlang_envs.change.listed_edits.env import STARTS
 from natlang_envs.change.listed_edits.episode import HORIZON
 from natlang_envs.change.listed_edits.tasks import make_tasks
-from natlang_envs.change.task_files import open_book
+from natlang_envs.change.task_files import open_task_file
 from natlang_envs.evaluation.protocols import Episode, Protocol, write_protocols
 from natlang_envs.tasks import hash_fraction
 
@@ -57,7 +57,7 @@ def own_protocol(tasks: Path, repository: Path) -> Protocol:
     Raises:
         UsageError: The file holds no tasks, or they are of another repository.
     """
-    open_book(tasks).sources(repository)
+    open_task_file(tasks).sources(repository)
     ids = make_tasks("all", str(tasks), str(repository)).ids()
     return Protocol(
         name=f"own/{hashlib.sha256(tasks.read_bytes()).hexdigest()[:12]}",

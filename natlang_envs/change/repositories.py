@@ -15,7 +15,7 @@ from typing import Any
 
 from natlang_envs.autoexplore.dataset.catalogue import PinnedRepository, catalogue
 from natlang_envs.autoexplore.dataset.unpack import unpack
-from natlang_envs.change.making.fork_runner import Subject, open_subject
+from natlang_envs.change.making.fork_runner import SourcesWithTests, open_tested
 from natlang_envs.errors import UsageError, reason, require_choice
 from natlang_envs.files import cache_folder
 from natlang_envs.tasks import Split
@@ -24,7 +24,7 @@ OWN, PUBLIC = "own", "public"
 
 
 @dataclass(frozen=True)
-class ChangeRepository:
+class RepositoryEntry:
     """A repository to break.
 
     Attributes:
@@ -75,9 +75,9 @@ class ChangeRepository:
         """The file of its tasks."""
         return listed_folder(self.split) / f"{self.name}.jsonl.gz"
 
-    def open(self) -> Subject:
+    def open(self) -> SourcesWithTests:
         """Read its sources."""
-        return open_subject(self.folder, self.tests, self.sources, self.arguments)
+        return open_tested(self.folder, self.tests, self.sources, self.arguments)
 
 
 def data_folder() -> Path:
@@ -106,14 +106,14 @@ def listed_folder(split: str) -> Path:
 
 
 @cache
-def change_repositories() -> dict[str, ChangeRepository]:
+def change_repositories() -> dict[str, RepositoryEntry]:
     """Return all of them by name, in the order of the file."""
     content = (data_folder() / "repositories.toml").read_text(encoding="utf-8")
     tables: list[dict[str, Any]] = tomllib.loads(content)["repository"]
     return {table["name"]: _read(table) for table in tables}
 
 
-def change_repository(name: str) -> ChangeRepository:
+def change_repository(name: str) -> RepositoryEntry:
     """Return one of them.
 
     Raises:
@@ -128,7 +128,7 @@ def pinned_for_changes() -> dict[str, PinnedRepository]:
     return {name: pin for name, pin in pins.items() if name not in catalogue()}
 
 
-def _read(table: dict[str, Any]) -> ChangeRepository:
+def _read(table: dict[str, Any]) -> RepositoryEntry:
     name, split = table["name"], table["split"]
     pin = catalogue().get(name)
     if "pin" in table:
@@ -137,4 +137,4 @@ def _read(table: dict[str, Any]) -> ChangeRepository:
         key: tuple(table.get(key, default))
         for key, default in (("sources", ()), ("arguments", ()), ("tests", ("tests",)))
     }
-    return ChangeRepository(name, split, table.get("count", 120), table.get("seconds", 0.5), pin=pin, **lists)
+    return RepositoryEntry(name, split, table.get("count", 120), table.get("seconds", 0.5), pin=pin, **lists)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import resource
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -12,15 +13,15 @@ import typer
 
 from natlang_envs.change.free_edits.code_tasks import code_tasks
 from natlang_envs.change.making.fork_runner import Runner
-from natlang_envs.change.making.listing import write_book
-from natlang_envs.change.making.make_tasks import make, read_journal, sharpness, unpack
-from natlang_envs.change.making.recheck import Source, in_forks, recheck
+from natlang_envs.change.making.make_tasks import make
+from natlang_envs.change.making.recheck import TaskSource, in_forks, recheck
 from natlang_envs.change.repositories import (
     OWN,
-    ChangeRepository,
+    RepositoryEntry,
     change_repositories,
     change_repository,
 )
+from natlang_envs.change.task_files import Row, read_journal, unpack, write_task_file
 from natlang_envs.cli.support import run_app
 from natlang_envs.errors import UsageError
 from tools.change.make_free_tasks import differing, write_tasks
@@ -46,7 +47,7 @@ def make_command(
                 typer.echo(f"{each.name}: {row['scanned']} is scanned")
             for what, why in row.get("left_out", {}).items():
                 typer.echo(f"{each.name}: {what} is left out: it {why}")
-        made = write_book(journal, each.listed, each.name, each.kind)
+        made = write_task_file(journal, each.listed, each.name, each.kind)
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         size = each.listed.stat().st_size // made
         typer.echo(
@@ -85,7 +86,7 @@ def check_command(
     """Run edits of tasks again, with everything imported anew, and compare their outcomes."""
     faults = 0
     for each in _chosen(names):
-        source = Source(each.folder, each.listed)
+        source = TaskSource(each.folder, each.listed)
         with Runner(each.open(), each.seconds) as runner:
             for fault in filter(None, recheck(source, count, random.Random(0), in_forks(runner))):
                 faults += 1
@@ -105,6 +106,20 @@ def sharpness_command(journals: Annotated[list[Path], typer.Argument(help="The j
         typer.echo(f"{journal.stem}: {counts['listed']} mutations, {covered} covered, {shares}")
 
 
+def sharpness(rows: Iterable[Row]) -> Counter[str]:
+    """Count a journal's mutations: those that a test or the import reaches, and those that one or two tests notice."""
+    counts: Counter[str] = Counter()
+    for row in rows:
+        if "scanned" in row:
+            for outcome, covered in zip(unpack(row), row["covered"], strict=True):
+                counts["listed"] += 1
+                if covered == "1":
+                    counts["covered"] += 1
+                    counts["noticed"] += outcome.bit_count() >= 1
+                    counts["by two"] += outcome.bit_count() >= 2
+    return counts
+
+
 @app.command("table")
 def table_command() -> None:
     """Say how many tasks are shipped, of which operators, and how many are mended by one edit only."""
@@ -120,7 +135,7 @@ def table_command() -> None:
             )
 
 
-def _chosen(names: list[str] | None) -> list[ChangeRepository]:
+def _chosen(names: list[str] | None) -> list[RepositoryEntry]:
     return [change_repository(name) for name in names] if names else list(change_repositories().values())
 
 

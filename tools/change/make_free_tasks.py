@@ -18,11 +18,12 @@ from typing import Any, NamedTuple, cast
 
 from natlang_envs.change.free_edits.code_tasks import CodeTask, Piece, broken, tasks_file
 from natlang_envs.change.free_edits.sandbox_tests import LIMITS, run_tests
-from natlang_envs.change.making.code_locations import Places
-from natlang_envs.change.making.fork_runner import Runner, Subject, all_pass, failing
-from natlang_envs.change.making.issues import Private
+from natlang_envs.change.making.code_locations import CodeLocations
+from natlang_envs.change.making.fork_runner import Runner, SourcesWithTests, failing, names_of
+from natlang_envs.change.making.issues import HiddenNames
 from natlang_envs.change.making.make_tasks import FEWEST_FAILING, MOST_IN_A_FUNCTION
-from natlang_envs.change.repositories import OWN, ChangeRepository, change_repositories
+from natlang_envs.change.repositories import OWN, RepositoryEntry, change_repositories
+from natlang_envs.errors import UsageError
 from natlang_envs.files import json_line, write_whole
 from natlang_envs.repository.mutations import Edit, edits
 from natlang_envs.sandbox import AutoExploreSandbox
@@ -48,7 +49,7 @@ _SHORTEST_BODY = 2  # statements: shorter ones say too little about what is miss
 Row = dict[str, Any]
 
 
-class Change(NamedTuple):
+class FileEdit(NamedTuple):
     """An edit of one file, the function that it is in, and what fails after it alone; 0 where that is not known."""
 
     file: str
@@ -62,13 +63,13 @@ class Change(NamedTuple):
         return (self.file, self.edit.start, self.edit.end, self.edit.new)
 
 
-def order(subject: Subject, pieces: Iterable[Piece]) -> str:
+def order(subject: SourcesWithTests, pieces: Iterable[Piece]) -> str:
     """Return a digest of edits of a repository, which orders them and names a task."""
     text = "\0".join([subject.digest, *("\0".join(map(str, each)) for each in pieces)])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def make(repository: ChangeRepository, wanted: Mapping[str, int], pythons: Sequence[str] = ()) -> Iterator[Row]:
+def make(repository: RepositoryEntry, wanted: Mapping[str, int], pythons: Sequence[str] = ()) -> Iterator[Row]:
     """Make tasks: first the line of the repository, then a line for each.
 
     Args:
@@ -107,11 +108,30 @@ def make(repository: ChangeRepository, wanted: Mapping[str, int], pythons: Seque
                     yield row
 
 
+def all_pass(runner: Runner) -> list[str]:
+    """Return the tests in the order of collection.
+
+    Raises:
+        UsageError: They cannot be collected, one fails, or their outcome depends on their order.
+    """
+    first, again, other = runner.ask({}, [{"alone": True}, {"protocol": True, "alone": True}, {"shuffle": 1}])
+    where = runner.subject.root
+    if "failed" not in first or not first["collected"]:
+        reason = "take too long" if first.get("hung") else "cannot be collected"
+        raise UsageError(f"the tests of {where} {reason}: run pytest there")
+    if first["failed"]:
+        raise UsageError(f"{first['failed'][0]} fails before anything is broken: mend it or leave it out")
+    odd = sorted({*again.get("failed", ()), *other.get("failed", ())})
+    if odd or "failed" not in again or "failed" not in other:
+        raise UsageError(f"{odd[0] if odd else where} passes and fails: its outcome depends on chance or order")
+    return list(first["collected"])
+
+
 class _Maker:
     def __init__(
         self,
         name: str,
-        subject: Subject,
+        subject: SourcesWithTests,
         runners: tuple[Runner, Runner],
         tests: Sequence[str],
         others: Sequence[Runner],
@@ -119,10 +139,10 @@ class _Maker:
         self._name, self._subject, self._tests = name, subject, tests
         self._runner, self._telling = runners
         self._others = others
-        self._private = Private(subject.sources)
-        self._places = {file: Places(text) for file, text in subject.sources.items()}
+        self._private = HiddenNames(subject.sources)
+        self._places = {file: CodeLocations(text) for file, text in subject.sources.items()}
 
-    def removed(self, kind: str) -> Iterator[tuple[Change, ...]]:
+    def removed(self, kind: str) -> Iterator[tuple[FileEdit, ...]]:
         """Yield the removals of a kind, in the order of their digests."""
         found = [
             self._change(file, edit)
@@ -132,10 +152,10 @@ class _Maker:
         ]
         yield from ((each,) for each in self._ordered(found))
 
-    def combined(self) -> Iterator[tuple[Change, ...]]:
+    def combined(self) -> Iterator[tuple[FileEdit, ...]]:
         """Yield two or three edits of different functions, each of which tests notice when it is alone."""
         everything = [self._change(file, edit) for file, text in self._subject.sources.items() for edit in edits(text)]
-        waiting: list[Change] = []
+        waiting: list[FileEdit] = []
         number = 0
         for each in self._ordered(change for change in everything if change.function):
             if any(each.function == other.function for other in waiting):
@@ -148,7 +168,7 @@ class _Maker:
                 waiting = []
                 number += 1
 
-    def row(self, kind: str, changes: tuple[Change, ...]) -> Row | None:
+    def row(self, kind: str, changes: tuple[FileEdit, ...]) -> Row | None:
         """Return a task's line, or None where the changes make none."""
         pieces = tuple(each.piece for each in changes)
         once = self._failing(pieces)[0]
@@ -176,27 +196,27 @@ class _Maker:
             "issue": ASKED.format(wanted=" ".join(said)),
         }
 
-    def _change(self, file: str, edit: Edit) -> Change:
-        return Change(file, edit, self._places[file].function_name(edit.line))
+    def _change(self, file: str, edit: Edit) -> FileEdit:
+        return FileEdit(file, edit, self._places[file].function_name(edit.line))
 
-    def _ordered(self, changes: Iterable[Change]) -> list[Change]:
+    def _ordered(self, changes: Iterable[FileEdit]) -> list[FileEdit]:
         return sorted(changes, key=lambda each: order(self._subject, (each.piece,)))
 
     def _failing(self, pieces: tuple[Piece, ...], jobs: Sequence[Mapping[str, Any]] = ({},)) -> list[int]:
         return failing(self._runner, self._tests, broken(self._subject.sources, pieces), jobs)
 
 
-def differing(tasks: Iterable[CodeTask], repository: ChangeRepository, python: str) -> Iterator[str]:
+def differing(tasks: Iterable[CodeTask], repository: RepositoryEntry, python: str) -> Iterator[str]:
     """Yield the ids of a repository's tasks of which other tests fail under another interpreter, which needs pytest."""
     with Runner(repository.open(), repository.seconds, python) as runner:
         for task in tasks:
             texts = broken(runner.subject.sources, task.pieces)
             (outcome,) = failing(runner, task.tests, texts, [{"protocol": True}])
-            if frozenset(test for place, test in enumerate(task.tests) if outcome >> place & 1) != task.failing:
+            if names_of(outcome, task.tests) != task.failing:
                 yield task.id
 
 
-def write_tasks(repository: ChangeRepository, work: Path, pythons: Sequence[str] = ()) -> int:
+def write_tasks(repository: RepositoryEntry, work: Path, pythons: Sequence[str] = ()) -> int:
     """Make a repository's tasks, unless the folder `work` has them from this version of its sources; return how many.
 
     Where all of its split's are there, they become the file of the split. `pythons` are those of `make`.

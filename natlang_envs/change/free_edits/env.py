@@ -6,11 +6,11 @@ from typing import Any
 
 from natlang_envs.autoexplore.episode import GOAL_REWARD
 from natlang_envs.change.free_edits.causes import why
-from natlang_envs.change.free_edits.free_task import Verdict, counted
+from natlang_envs.change.free_edits.free_task import ChangeVerdict, FreeTask
 from natlang_envs.change.free_edits.patching import WORD, applied, commands
 from natlang_envs.change.free_edits.pinned_pytest import lab
 from natlang_envs.change.free_edits.sandbox_tests import LIMITS
-from natlang_envs.change.free_edits.task_sampling import FreeTask, FreeTasks, checked, rules_of, scored
+from natlang_envs.change.free_edits.task_sampling import FreeTasks, checked, scored
 from natlang_envs.copilot import AutoExploreCopilot, TaskCommand, Turn
 from natlang_envs.copilot.copilot import FINAL, describe
 from natlang_envs.copilot.shell import Shell
@@ -117,8 +117,7 @@ class AutoExploreChangeFreeEnv(NatLangEnv):
 
     def _begin(self, task_id: str) -> str:
         self._task: FreeTask = self._tasks.load(task_id)
-        self._rules = rules_of(self._task)
-        self._verdict: Verdict | None = None
+        self._verdict: ChangeVerdict | None = None
         commands = {name: TaskCommand(about, getattr(self, f"_{name}")) for name, about in COMMANDS.items()}
         self._copilot = AutoExploreCopilot(
             self._task.issue, self._task.folder(), mode="change", steps=self.horizon, limits=LIMITS, commands=commands
@@ -162,7 +161,7 @@ class AutoExploreChangeFreeEnv(NatLangEnv):
         files, turns, verdict = state
         self._copilot.sandbox.restore(SandboxState(*files))
         self._copilot.turns = [Turn(command, said, CommandResult(*result)) for command, said, result in turns]
-        self._verdict = verdict and Verdict(*verdict)
+        self._verdict = verdict and ChangeVerdict(*verdict)
 
     def _test(self, rest: str) -> CommandResult:
         if rest:
@@ -170,13 +169,16 @@ class AutoExploreChangeFreeEnv(NatLangEnv):
         return checked(self._task, self._copilot.sandbox.snapshot().changes)
 
     def _patch(self, rest: str) -> CommandResult:
-        texts = {**self._rules.before(), **counted(self._rules, self._copilot.sandbox.changed_files())}
+        texts = {**self._task.before(), **self._kept()}
         return applied(texts, rest, self._copilot.sandbox.overlay.write)
 
-    def _score(self) -> Verdict:
-        kept = counted(self._rules, self._copilot.sandbox.changed_files())
-        if len(commands(self._rules.before(), kept)) >= self.horizon:
-            return Verdict("unsolved", _UNREPEATABLE.format(horizon=self.horizon))
+    def _kept(self) -> dict[str, str]:
+        return self._task.counted(self._copilot.sandbox.changed_files())
+
+    def _score(self) -> ChangeVerdict:
+        kept = self._kept()
+        if len(commands(self._task.before(), kept)) >= self.horizon:
+            return ChangeVerdict("unsolved", _UNREPEATABLE.format(horizon=self.horizon))
         return scored(self._task, tuple(sorted(kept.items())))
 
     @property
@@ -186,18 +188,18 @@ class AutoExploreChangeFreeEnv(NatLangEnv):
 
     def recorded_actions(self) -> list[str]:
         """Return the patch, as commands, and `exit`: programs print other things each time."""
-        kept = counted(self._rules, self._copilot.sandbox.changed_files())
-        found = commands(self._rules.before(), kept)
+        kept = self._kept()
+        found = commands(self._task.before(), kept)
         return [*(found if len(found) < self.horizon else []), EXIT]
 
     def reference(self) -> list[str]:
         """Return the patch that restores the original, or writes a program that answers, and `exit`."""
         if self._ended:
             return []
-        before = {**self._rules.before(), **counted(self._rules, self._copilot.sandbox.changed_files())}
-        return [*commands(before, self._rules.solution()), EXIT]
+        before = {**self._task.before(), **self._kept()}
+        return [*commands(before, self._task.solution()), EXIT]
 
     @property
-    def verdict(self) -> Verdict | None:
+    def verdict(self) -> ChangeVerdict | None:
         """What the changes are worth, once the episode has ended."""
         return self._verdict

@@ -23,7 +23,7 @@ from natlang_envs.autoexplore.dataset.unpack import told
 from natlang_envs.errors import UsageError
 from natlang_envs.files import alone, cache_folder, whole_folder
 
-NAME = "lab"  # for the commands of natlang data
+LAB = "lab"  # for the commands of natlang data
 INSIDE = "/opt/lab"  # where programs in the sandbox find it
 _PLAIN = "-py3-none-any.whl"
 _LIST = "lab.json"

@@ -21,13 +21,13 @@ SCRIPTS = Path(verdict.__file__).parent
 _SCRIPTS = "/opt/judge"
 
 
-class Ends(NamedTuple):
-    """How a run of tests ended.
+class RunOutcomes(NamedTuple):
+    """The outcomes of a run of tests.
 
     Attributes:
-        parts: For each test that was begun, how its parts ended.
-        reasons: What pytest said of those that failed, where that was asked for; of files that cannot be imported, too.
-        whole: Whether the run said anything at all: one that is ended from inside, or is out of time, may not.
+        parts: The outcomes of setup, call and teardown of each test that was begun.
+        reasons: Pytest's words about failed tests, where asked for, and about files that cannot be imported.
+        whole: Whether the run answered: one that was ended from inside, or ran out of time, may not.
     """
 
     parts: Mapping[str, Sequence[Sequence[str]]]
@@ -66,7 +66,7 @@ def asking(
     return run
 
 
-def run_tests(sandbox: AutoExploreSandbox, tests: Sequence[str] = (), *, explain: bool = False) -> Ends:
+def run_tests(sandbox: AutoExploreSandbox, tests: Sequence[str] = (), *, explain: bool = False) -> RunOutcomes:
     """Run tests over a copy of a sandbox's files. What they say of themselves is believed: no score rests on it.
 
     Args:
@@ -80,9 +80,9 @@ def run_tests(sandbox: AutoExploreSandbox, tests: Sequence[str] = (), *, explain
     found = asking(sandbox, tests=True)({"arguments": tests, "explain": explain})
     try:
         parts = {str(test): [(str(part), str(end)) for part, end in each] for test, each in found["parts"].items()}
-        return Ends(parts, {str(test): str(why) for test, why in found["reasons"].items()}, whole=True)
+        return RunOutcomes(parts, {str(test): str(why) for test, why in found["reasons"].items()}, whole=True)
     except (TypeError, KeyError, AttributeError, ValueError):
-        return Ends({}, {}, whole=False)
+        return RunOutcomes({}, {}, whole=False)
 
 
 def in_sandbox(sandbox: AutoExploreSandbox, arguments: Sequence[str] = ()) -> Run:

@@ -1,22 +1,48 @@
-"""Answers questions about CSV tables, over the tables as they are or with some rows left out."""
+"""Questions about CSV tables, and the programs that answer them."""
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from typing import Any
 
-from natlang_envs.errors import UsageError
-
-Record = dict[str, str]
 Answer = list[tuple[str | int, ...]]  # rows: the columns of `by`, then the value
 LEFT_OUT = 8  # percent of the rows
+_HEAD = """import csv, io, json
+rows = list(csv.DictReader(open({table!r}, newline="", encoding="utf-8")))
+"""
+_JOIN = """more = {{each[{key!r}]: each for each in csv.DictReader(open({table!r}, newline="", encoding="utf-8"))}}
+rows = [{{**more.get(row[{column!r}], {{}}), **row}} for row in rows]
+"""
+_GROUPS = """def key_of(row):
+    return tuple(row[name] for name in {by!r})
+
+
+found = []
+for key in sorted({{key_of(row) for row in rows}}):
+    group = [row for row in rows if key_of(row) == key]
+    found.append((*key, {value}))
+"""
+_CONDITIONS = {
+    "is": "row[{0!r}] == {1!r}",
+    "from": "row[{0!r}] >= {1!r}",
+    "to": "row[{0!r}] <= {1!r}",
+    "least": "int(row[{0!r}]) >= {1}",
+}
+_VALUES = {
+    "count": "len(group)",
+    "sum": "sum(int(row[{0!r}]) for row in group)",
+    "max": "max(int(row[{0!r}]) for row in group)",
+    "distinct": "len({{row[{0!r}] for row in group}})",
+    "mean": "sum(int(row[{0!r}]) for row in group) // len(group)",
+}
 
 
 @dataclass(frozen=True)
-class Question:
+class TableQuestion:
     """A question about a table: see `questions.toml`, with the values of a case in place of names in braces."""
 
     table: str
@@ -34,21 +60,47 @@ class Question:
         return (self.table, *self.joined[:1])
 
     @property
-    def value_name(self) -> str:
-        """The name of the answer's last column."""
-        return self.value.rpartition(" ")[2]
+    def columns(self) -> list[str]:
+        """The names of the answer's columns."""
+        return [*self.by, self.value.rpartition(" ")[2]]
+
+    def program(self) -> str:
+        """Return a program that reads the tables by their paths and puts the answer into the variable `found`."""
+        how, _, column = self.value.partition(" ")
+        lines = [_HEAD.format(table=self.table)]
+        if self.joined:
+            table, column_of, *other = self.joined
+            lines.append(_JOIN.format(table=table, column=column_of, key=other[0] if other else column_of))
+        for name, (source, length) in self.derive.items():
+            lines.append(f"for row in rows:\n    row[{name!r}] = row[{source!r}][:{length}]\n")
+        for name, test, wanted in self.where:
+            lines.append(f"rows = [row for row in rows if {_CONDITIONS[test].format(name, wanted)}]\n")
+        value = _VALUES[how].format(column)
+        if not self.by:
+            return "".join([*lines, f"group = rows\nfound = [({value},)]\n"])
+        lines.append(_GROUPS.format(by=self.by, value=value))
+        if self.order == "value":
+            lines.append("found.sort(key=lambda row: -row[-1])\n")
+        if self.first is not None:
+            lines.append(f"found = found[:{self.first}]\n")
+        return "".join(lines)
 
 
-def answer(question: Question, texts: Mapping[str, str]) -> Answer:
-    """Return the answer over the texts of the tables."""
-    groups: dict[tuple[str, ...], list[Record]] = {} if question.by else {(): []}
-    for record in _records(question, texts):
-        if all(_holds(record, *each) for each in question.where):
-            groups.setdefault(tuple(record[each] for each in question.by), []).append(record)
-    rows = [(*key, _value(question.value, records)) for key, records in sorted(groups.items())]
-    if question.order == "value":
-        rows.sort(key=lambda row: -int(row[-1]))
-    return [*rows[: question.first]]
+def run_program(program: str, texts: Mapping[str, str]) -> tuple[Answer, str]:
+    """Run a program of a question here, and return its answer and what it writes.
+
+    Args:
+        program: One of `TableQuestion.program`, perhaps with lines behind it that write the answer into a file.
+        texts: The tables, by their paths.
+    """
+    written = io.StringIO()
+
+    def opened(path: str, mode: str = "r", **_: Any) -> Any:
+        return nullcontext(written) if mode == "w" else io.StringIO(texts[path], newline="")
+
+    names: dict[str, Any] = {"open": opened}
+    exec(program, names)
+    return names["found"], written.getvalue()
 
 
 def fewer_rows(text: str, seed: int) -> str:
@@ -59,43 +111,3 @@ def fewer_rows(text: str, seed: int) -> str:
 
 def _share(seed: int, number: int) -> int:
     return int.from_bytes(hashlib.sha256(f"{seed}/{number}".encode()).digest()[:4], "big") % 100
-
-
-def _records(question: Question, texts: Mapping[str, str]) -> Iterable[Record]:
-    more: dict[str, Record] = {}
-    if question.joined:
-        table, column, *other = question.joined
-        more = {each[other[0] if other else column]: each for each in _read(texts[table])}
-    for record in _read(texts[question.table]):
-        whole = {**more.get(record[question.joined[1]], {}), **record} if question.joined else record
-        whole.update({name: record[column][:length] for name, (column, length) in question.derive.items()})
-        yield whole
-
-
-def _read(text: str) -> list[Record]:
-    return list(csv.DictReader(io.StringIO(text, newline="")))
-
-
-def _holds(record: Mapping[str, str], column: str, how: str, wanted: str) -> bool:
-    found = record.get(column, "")
-    if how == "is":
-        return found == wanted
-    if how in ("from", "to"):
-        return found >= wanted if how == "from" else found <= wanted
-    if how == "least":
-        return int(found) >= int(wanted)
-    raise UsageError(f"unknown condition {how!r}: choose is, from, to or least")
-
-
-def _value(value: str, records: Sequence[Record]) -> int:
-    how, _, column = value.partition(" ")
-    if how == "count":
-        return len(records)
-    if how == "distinct":
-        return len({each[column] for each in records})
-    numbers = [int(each[column]) for each in records]
-    if how == "max":
-        return max(numbers)
-    if how in ("sum", "mean"):
-        return sum(numbers) // (1 if how == "sum" else len(numbers))
-    raise UsageError(f"unknown value {value!r}: choose count, distinct, sum, max or mean")

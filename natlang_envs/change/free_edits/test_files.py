@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 
@@ -50,6 +50,14 @@ def function_of(test: str) -> tuple[str, str]:
     """Return the file and the function of a test's id, without its parameters."""
     file, _, name = test.partition("::")
     return file, name.partition("[")[0]
+
+
+def by_file(functions: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
+    """Return the functions of each file."""
+    found: dict[str, set[str]] = {}
+    for file, name in functions:
+        found.setdefault(file, set()).add(name)
+    return found
 
 
 def without(text: str, names: Collection[str]) -> str:

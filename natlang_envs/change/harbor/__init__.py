@@ -16,8 +16,9 @@ from typing import NamedTuple
 
 from natlang_envs.change.free_edits.pinned_pytest import WHEELS
 from natlang_envs.change.free_edits.sandbox_tests import SCRIPTS
-from natlang_envs.change.free_edits.test_files import function_of, without
-from natlang_envs.change.listed_edits.tasks import Bench
+from natlang_envs.change.free_edits.test_files import by_file, function_of, without
+from natlang_envs.change.listed_edits.tasks import ChangeTask
+from natlang_envs.change.making.fork_runner import names_of
 from natlang_envs.change.repositories import change_repositories
 from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
@@ -77,7 +78,7 @@ exec python /tests/judge.py
 """
 
 
-class Question(NamedTuple):
+class HarborQuestion(NamedTuple):
     """A question about a repository.
 
     Attributes:
@@ -85,7 +86,7 @@ class Question(NamedTuple):
         split: The split that it is of.
         text: What is asked.
         targets: The files that answer it.
-        folder: Where the repository lies.
+        folder: The folder of the repository.
     """
 
     id: str
@@ -95,55 +96,59 @@ class Question(NamedTuple):
     folder: Path
 
 
-class Change(NamedTuple):
+class HarborChange(NamedTuple):
     """A change task, and the split that it is of."""
 
-    bench: Bench
+    task: ChangeTask
     split: str
 
 
-class _Written:
-    """A folder of tasks: equal files of it are one on the disk, where it can have several names."""
+class _Folder(NamedTuple):
+    """A task as a folder: texts, and copies of a repository with other texts for some of its files."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._first: dict[tuple[Path, str], Path] = {}
-
-    def text(self, path: str, text: str) -> None:
-        (self.folder / path).parent.mkdir(parents=True, exist_ok=True)
-        write_whole(self.folder / path, text.encode())
-
-    def repository(self, path: str, known: Repository, other: Mapping[str, str]) -> None:
-        """Write a repository, with other texts for some of its files."""
-        for each in _files(known):
-            target = self.folder / path / each
-            target.parent.mkdir(parents=True, exist_ok=True)
-            if each in other:
-                self.text(f"{path}/{each}", other[each])
-                continue
-            first = self._first.setdefault((known.path, each), target)
-            try:
-                if first is not target:
-                    os.link(first, target)
-                    continue
-            except OSError:
-                pass
-            target.write_bytes(known.read(each))
-            target.chmod(0o755 if known.is_executable(each) else 0o644)
+    name: str
+    head: dict[str, str]  # for `task.toml`
+    texts: dict[str, str]
+    copies: dict[str, Mapping[str, str]]
+    repository: Repository
 
 
-def write_tasks(folder: Path, tasks: Iterable[Question | Change]) -> Iterator[Path]:
+def write_tasks(folder: Path, tasks: Iterable[HarborQuestion | HarborChange]) -> Iterator[Path]:
     """Write tasks into a folder, and yield the folder of each.
+
+    Equal files of the same repository are one on the disk, where it allows several names for a file.
 
     Raises:
         UsageError: The folder is not empty, or a task's repository is not here.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} is not empty: choose another folder")
-    written = _Written(folder)
+    first: dict[tuple[Path, str], Path] = {}  # the copy of a file that was written first
     for task in tasks:
-        write = _write_question if isinstance(task, Question) else _write_change
-        yield folder / write(written, task)  # pyright: ignore[reportArgumentType]
+        made = _question(task) if isinstance(task, HarborQuestion) else _change(task.task, task.split)
+        for path, text in {"task.toml": _TASK.format(name=made.name, **made.head), **made.texts}.items():
+            write_whole(folder / made.name / path, text.encode())
+        for copy, other in made.copies.items():
+            for path in _files(made.repository):
+                target = folder / made.name / copy / path
+                if path in other:
+                    write_whole(target, other[path].encode())
+                else:
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    _copy(made.repository, path, target, first.setdefault((made.repository.path, path), target))
+        yield folder / made.name
+
+
+def _copy(repository: Repository, path: str, target: Path, first: Path) -> None:
+    if first is not target:
+        try:
+            os.link(first, target)
+        except OSError:
+            pass
+        else:
+            return
+    target.write_bytes(repository.read(path))
+    target.chmod(0o755 if repository.is_executable(path) else 0o644)
 
 
 def _files(repository: Repository, path: str = "") -> Iterator[str]:
@@ -159,66 +164,56 @@ def _name(task_id: str, board: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", f"{board}-{task_id}").lower()
 
 
-def _about(written: _Written, name: str, board: str, task_id: str, split: str, artifact: str, about: str) -> None:
-    told = {"about": json.dumps(about), "task_id": json.dumps(task_id)}
-    written.text(f"{name}/task.toml", _TASK.format(name=name, board=board, split=split, artifact=artifact, **told))
-
-
-def _write_question(written: _Written, task: Question) -> str:
-    name = _name(task.id, "explore")
-    about = "Find the file of a repository that answers a question."
-    _about(written, name, "autoexplore", task.id, task.split, _ANSWER, about)
-    written.text(f"{name}/instruction.md", _QUESTION.format(question=task.text))
-    written.text(
-        f"{name}/environment/Dockerfile", f"FROM {IMAGE}\nCOPY repository {_REPOSITORY}\nWORKDIR {_REPOSITORY}\n"
-    )
-    written.repository(f"{name}/environment/repository", open_repository(task.folder), {})
-    written.text(f"{name}/tests/Dockerfile", f"FROM {IMAGE}\nCOPY . /tests/\nWORKDIR /app\n")
-    written.text(f"{name}/tests/test.sh", _GREP)
-    written.text(f"{name}/tests/targets.txt", "".join(f"{each}\n" for each in task.targets))
+def _question(task: HarborQuestion) -> _Folder:
+    about = json.dumps("Find the file of a repository that answers a question.")
+    head = {"board": "autoexplore", "task_id": json.dumps(task.id), "split": task.split, "artifact": _ANSWER}
     answer = shlex.quote(task.targets[0])
-    written.text(f"{name}/solution/solve.sh", f"#!/bin/sh\nprintf '%s\\n' {answer} > {_ANSWER}\n")
-    return name
+    texts = {
+        "instruction.md": _QUESTION.format(question=task.text),
+        "environment/Dockerfile": f"FROM {IMAGE}\nCOPY repository {_REPOSITORY}\nWORKDIR {_REPOSITORY}\n",
+        "tests/Dockerfile": f"FROM {IMAGE}\nCOPY . /tests/\nWORKDIR /app\n",
+        "tests/test.sh": _GREP,
+        "tests/targets.txt": "".join(f"{each}\n" for each in task.targets),
+        "solution/solve.sh": f"#!/bin/sh\nprintf '%s\\n' {answer} > {_ANSWER}\n",
+    }
+    copies: dict[str, Mapping[str, str]] = {"environment/repository": {}}
+    return _Folder(_name(task.id, "explore"), {**head, "about": about}, texts, copies, open_repository(task.folder))
 
 
-def _write_change(written: _Written, task: Change) -> str:
-    bench = task.bench
-    name = _name(bench.id, "change")
-    known = open_repository(bench.shelf.root)
-    broken = {bench.file: bench.source(bench.file).text, **_seen_tests(bench, known)}
-    pinned = change_repositories().get(bench.shelf.book.repository)
+def _change(task: ChangeTask, split: str) -> _Folder:
+    repository = task.repository
+    known = open_repository(repository.root)
+    broken = {task.file: task.source(task.file).text}
+    pinned = change_repositories().get(repository.task_file.repository)
     judged = {
-        "sources": sorted(bench.shelf.texts),
-        "tests": list(bench.shelf.tests),
+        "sources": sorted(repository.texts),
+        "tests": list(repository.tests),
         "arguments": list(pinned.arguments) if pinned else [],
-        "broken": {bench.file: broken[bench.file]},
+        "broken": broken,
     }
     run = shlex.join(["python", "-m", "pytest", *judged["arguments"]]).replace("{root}", _REPOSITORY)
-    about = "Mend a Python repository in which one place is wrong."
-    _about(written, name, "autoexplore-change", bench.id, task.split, _REPOSITORY, about)
-    written.text(f"{name}/instruction.md", _CHANGE.format(issue=bench.question, run=run))
-    copied = f"COPY repository {_REPOSITORY}\nWORKDIR {_REPOSITORY}\n"
-    written.text(f"{name}/environment/Dockerfile", f"FROM {IMAGE}\n{_PYTEST}\n{copied}")
-    written.repository(f"{name}/environment/repository", known, broken)
-    recorded = "COPY . /tests/\nRUN python /tests/judge.py record\nWORKDIR /app\n"
-    written.text(f"{name}/tests/Dockerfile", f"FROM {IMAGE}\n{_PYTEST}\n{recorded}")
-    written.text(f"{name}/tests/test.sh", _JUDGE)
-    for each in (Path(__file__).with_name("judge.py"), *(SCRIPTS / f"{each}.py" for each in _SCRIPTS)):
-        written.text(f"{name}/tests/{each.name}", each.read_text(encoding="utf-8"))
-    written.text(f"{name}/tests/judged.json", json.dumps(judged, indent=1))
-    written.repository(f"{name}/tests/repository", known, {})
-    written.text(f"{name}/solution/mended", bench.shelf.texts[bench.file])
-    target = shlex.quote(f"{_REPOSITORY}/{bench.file}")
-    written.text(f"{name}/solution/solve.sh", f"#!/bin/sh\ncp /solution/mended {target}\n")
-    return name
+    about = json.dumps("Mend a Python repository in which one place is wrong.")
+    head = {"board": "autoexplore-change", "task_id": json.dumps(task.id), "split": split, "artifact": _REPOSITORY}
+    target = shlex.quote(f"{_REPOSITORY}/{task.file}")
+    scripts = (Path(__file__).with_name("judge.py"), *(SCRIPTS / f"{each}.py" for each in _SCRIPTS))
+    image = f"FROM {IMAGE}\n{_PYTEST}\n"
+    texts = {
+        "instruction.md": _CHANGE.format(issue=task.question, run=run),
+        "environment/Dockerfile": f"{image}COPY repository {_REPOSITORY}\nWORKDIR {_REPOSITORY}\n",
+        "tests/Dockerfile": f"{image}COPY . /tests/\nRUN python /tests/judge.py record\nWORKDIR /app\n",
+        "tests/test.sh": _JUDGE,
+        **{f"tests/{each.name}": each.read_text(encoding="utf-8") for each in scripts},
+        "tests/judged.json": json.dumps(judged, indent=1),
+        "solution/mended": repository.texts[task.file],
+        "solution/solve.sh": f"#!/bin/sh\ncp /solution/mended {target}\n",
+    }
+    copies = {"environment/repository": {**broken, **_seen_tests(task, known)}, "tests/repository": {}}
+    return _Folder(_name(task.id, "change"), {**head, "about": about}, texts, copies, known)
 
 
-def _seen_tests(bench: Bench, known: Repository) -> dict[str, str]:
+def _seen_tests(task: ChangeTask, known: Repository) -> dict[str, str]:
     """Return the files of tests without those that a player may not know."""
-    hidden: dict[str, set[str]] = {}
-    shown = {function_of(test) for bit, test in enumerate(bench.shelf.tests) if bench.visible >> bit & 1}
-    for bit, test in enumerate(bench.shelf.tests):
-        file, function = function_of(test)
-        if not bench.visible >> bit & 1 and (file, function) not in shown:
-            hidden.setdefault(file, set()).add(function)
+    tests = task.repository.tests
+    shown = set(map(function_of, names_of(task.visible, tests)))
+    hidden = by_file(set(map(function_of, tests)) - shown)
     return {file: without(known.read(file).decode(), names) for file, names in hidden.items()}

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING or __package__:
-    from natlang_envs.change.free_edits.inside.verdict import Book, Run, failing, make
+    from natlang_envs.change.free_edits.inside.verdict import RecordedCalls, Run, failing, record
 else:  # in the image, without the suite
-    from verdict import Book, Run, failing, make
+    from verdict import RecordedCalls, Run, failing, record
 
 TESTS, LEFT, LOGS = Path("/tests"), Path("/app/repository"), Path("/logs/verifier")
 SECONDS, WALL_SECONDS = 60, 300
@@ -103,19 +103,19 @@ def main() -> None:
         sys.exit("The judge runs as root, as in its image, so that what is judged runs as somebody else.")
     TESTS.chmod(0o700)
     asked = json.loads((TESTS / "judged.json").read_text(encoding="utf-8"))
-    recorded, right = TESTS / "calls.json", asking(TESTS / "repository", TESTS)
+    calls_file, right = TESTS / "calls.json", asking(TESTS / "repository", TESTS)
     with tempfile.TemporaryDirectory() as folder:
         changed, before = (asking(each, TESTS, JUDGED) for each in _laid_out(asked, Path(folder)))
-        if recorded.exists():
-            book = Book(*json.loads(recorded.read_bytes()))
+        if calls_file.exists():
+            recorded = RecordedCalls(*json.loads(calls_file.read_bytes()))
         else:
-            book = make(right, asked["sources"], [*asked["arguments"], *files_of(asked)])
-            if not book.tells(before):
+            recorded = record(right, asked["sources"], [*asked["arguments"], *files_of(asked)])
+            if not recorded.tells(before):
                 sys.exit("No call of the tests tells the broken sources from the right ones: this task has no judge.")
         if sys.argv[1:] == ["record"]:
-            recorded.write_text(json.dumps(book), encoding="utf-8")
+            calls_file.write_text(json.dumps(recorded), encoding="utf-8")
             return
-        reward = failing(book, changed, before, right, asked["tests"], asked["arguments"]) == []
+        reward = failing(recorded, changed, before, right, asked["tests"], asked["arguments"]) == []
     LOGS.mkdir(parents=True, exist_ok=True)
     (LOGS / "reward.txt").write_text(f"{int(reward)}\n", encoding="utf-8")
 

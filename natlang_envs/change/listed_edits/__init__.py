@@ -3,7 +3,7 @@
 env, episode     the environment, and the rules of one episode
 why              why a command does nothing, and what was meant
 views            pages of folders, sources and lines, with their commands
-shelf            a repository, shared by its tasks
+repository            a repository, shared by its tasks
 tasks            a task with what each edit makes fail
 books            files of tasks
 plan             the fewest commands to an edit

@@ -7,8 +7,8 @@ from math import sqrt
 
 from natlang_envs.change.listed_edits.env import AutoExploreChangeEnv, Start
 from natlang_envs.change.listed_edits.episode import TESTS
-from natlang_envs.change.listed_edits.tasks import Bench
-from natlang_envs.change.listed_edits.views import Place
+from natlang_envs.change.listed_edits.tasks import ChangeTask
+from natlang_envs.change.listed_edits.views import EditSite
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput
 from natlang_envs.repository.texts import EXIT, HERE, NEXT, PREVIOUS, SUBMIT, TEST, UP
@@ -63,7 +63,7 @@ class SpectrumAgent:
         tried = sum(step.action == TEST for step in view.path)
         if view.path and view.path[-1].action == TEST and view.path[-1].feedback.startswith("All "):
             return SUBMIT
-        ranked = suspicious(env.bench, env.start)
+        ranked = suspicious(env.change_task, env.start)
         best = ranked[min(tried, len(ranked) - 1)]
         if env.edit == best and tried < TESTS and env.steps_left > 1:
             return TEST
@@ -74,21 +74,21 @@ class SpectrumAgent:
 
 
 @lru_cache(maxsize=1_024)
-def suspicious(bench: Bench, start: Start) -> tuple[Place, ...]:
+def suspicious(task: ChangeTask, start: Start) -> tuple[EditSite, ...]:
     """Return some edits of the broken repository, file or line, those of the most suspicious lines first."""
-    shelf = bench.shelf
-    passing, failing = bench.visible & ~bench.broken, bench.visible & bench.broken
-    paths = sorted(shelf.texts) if start == "repository" else [bench.file]
+    repository = task.repository
+    passing, failing = task.visible & ~task.broken, task.visible & task.broken
+    paths = sorted(repository.texts) if start == "repository" else [task.file]
     scores: dict[tuple[str, int], float] = {}
     for path in paths:
-        for line, numbers in shelf.source(path).of_line.items():
+        for line, numbers in repository.source(path).of_line.items():
             depend = 0
             for number in numbers:
-                depend |= shelf.fails(path, number)
+                depend |= repository.fails(path, number)
             failed, passed = (depend & failing).bit_count(), (depend & passing).bit_count()
             scores[path, line] = failed / sqrt(failed + passed) if failed else 0.0
     if start == "line":
-        scores = {(bench.file, bench.line): 1.0}
+        scores = {(task.file, task.line): 1.0}
     best = sorted(scores, key=lambda each: (-scores[each], each))
-    edits = (Place(path, number) for path, line in best for number in bench.source(path).of_line.get(line, ()))
+    edits = (EditSite(path, number) for path, line in best for number in task.source(path).of_line.get(line, ()))
     return tuple(edit for edit, _ in zip(edits, range(TESTS + 1), strict=False))

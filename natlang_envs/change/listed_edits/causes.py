@@ -7,7 +7,7 @@ from typing import Final
 
 from natlang_envs.autoexplore.causes import FILLING, QUOTES, VERBS, WHOLE, no_verb, spelt
 from natlang_envs.change.listed_edits.episode import ChangeEpisode
-from natlang_envs.change.listed_edits.views import EDITS, Source
+from natlang_envs.change.listed_edits.views import EDITS, EditableSource
 from natlang_envs.env import Outcome
 from natlang_envs.repository.texts import HERE, NEXT, PREVIOUS, SUBMIT, TEST, UNDO, UP, unknown_command
 from natlang_envs.why import Why
@@ -37,9 +37,9 @@ def why(episode: ChangeEpisode, command: str, outcome: Outcome) -> Why | None:
     """
     if outcome.feedback.startswith(unknown_command(command)):
         return _worded(episode, command)
-    if not outcome.terminated or outcome.success or command not in episode.moves:
+    if not outcome.terminated or outcome.success or command not in episode.effects:
         return None
-    kind = episode.moves[command].kind
+    kind = episode.effects[command].kind
     if kind == "submit":
         return Why("wrong repair", "Tests fail with what was submitted.")
     return Why("left", "The work ended without a repair.") if kind == "exit" else None
@@ -51,7 +51,7 @@ def _worded(episode: ChangeEpisode, command: str) -> Why:
     if not plain:
         return Why("no command", "There is no command in this.")
     whole = _WHOLE.get(lower, lower)
-    if whole in episode.moves:
+    if whole in episode.effects:
         return Why("spelling" if whole == lower or lower.startswith("cd") else "other verb", _OTHERWISE, whole)
     in_folder = episode.view.key[0] == "folder"
     match whole:
@@ -61,7 +61,7 @@ def _worded(episode: ChangeEpisode, command: str) -> Why:
             return Why("nothing edited", "Nothing is edited yet.")
         case "next page" | "previous page":
             page = f"page {episode.view.key[3] + (2 if whole == NEXT else 0)}"
-            if page in episode.moves:
+            if page in episode.effects:
                 return Why("other verb", "The pages of a source have numbers.", page)
             return Why("already there", "There is no further page.")
         case "cd .":
@@ -80,7 +80,7 @@ def _worded(episode: ChangeEpisode, command: str) -> Why:
         rest = rest[1:]
     name = " ".join(rest).strip(QUOTES)
     if verb is None:
-        return no_verb(said, rest, episode.moves)
+        return no_verb(said, rest, episode.effects)
     if not name:
         return Why("incomplete", "It does not say which one.")
     if verb in ("cd", "open"):
@@ -89,7 +89,7 @@ def _worded(episode: ChangeEpisode, command: str) -> Why:
     if not numbers:
         return Why("incomplete", f"{verb} takes a number.")
     listed = " ".join([verb, *map(str, numbers)])
-    if listed in episode.moves:
+    if listed in episode.effects:
         return Why("spelling" if said == verb else "other verb", _OTHERWISE, listed)
     if in_folder:
         return Why("elsewhere", "No source is open.")
@@ -122,14 +122,14 @@ def _named(episode: ChangeEpisode, said: str, verb: str, name: str) -> Why:
         return Why("elsewhere", _OPEN, remedy=() if "/" in name else _to_folder(episode))
     here = {
         command.partition(" ")[2]: command
-        for command in episode.view.moves
+        for command in episode.view.effects
         if command.startswith(("cd ", "open ", "cat ")) and command != UP
     }
     inside = inside.removeprefix(f"{path}/") if path else inside
     found = spelt(here, inside)
     if found is None:
         first = inside.partition("/")[0]
-        if f"cd {first}" in episode.moves and first != inside:
+        if f"cd {first}" in episode.effects and first != inside:
             return Why("elsewhere", "A command names what is in this folder: go one folder at a time.", f"cd {first}")
         cause = "elsewhere" if "/" in inside else "not there"
         return Why(cause, "A command names what is in this folder, without a path.")
@@ -141,7 +141,7 @@ def _named(episode: ChangeEpisode, said: str, verb: str, name: str) -> Why:
     return Why("other verb" if found == name and said != word else "spelling", _OTHERWISE, listed)
 
 
-def _line(episode: ChangeEpisode, source: Source, number: int, *more: int) -> Why:
+def _line(episode: ChangeEpisode, source: EditableSource, number: int, *more: int) -> Why:
     del more
     kind, _, open_line, page = episode.view.key
     if kind == "line":
@@ -156,15 +156,15 @@ def _line(episode: ChangeEpisode, source: Source, number: int, *more: int) -> Wh
     if at == page:
         return Why("not offered", "This line cannot be edited.")
     way = (f"page {at + 1}",)
-    return Why("elsewhere", "This line is on another page.", remedy=way if way[0] in episode.moves else ())
+    return Why("elsewhere", "This line is on another page.", remedy=way if way[0] in episode.effects else ())
 
 
-def _page(episode: ChangeEpisode, source: Source, number: int, *more: int) -> Why:
+def _page(episode: ChangeEpisode, source: EditableSource, number: int, *more: int) -> Why:
     del more
     kind, _, _, page = episode.view.key
     if kind == "line":
         way = (_source_of(episode),)
-        moves = episode.goal.view(episode.moves[way[0]].key).moves
+        moves = episode.goal.view(episode.effects[way[0]].key).effects
         return Why("elsewhere", "A line is open.", remedy=way if f"page {number}" in moves else ())
     if number == page + 1:
         return Why("already there", "This is that page.")
@@ -173,12 +173,12 @@ def _page(episode: ChangeEpisode, source: Source, number: int, *more: int) -> Wh
     return Why("not there", f"The source has {len(source.pages)} pages.")
 
 
-def _edit(episode: ChangeEpisode, source: Source, line: int, number: int = 0) -> Why:
+def _edit(episode: ChangeEpisode, source: EditableSource, line: int, number: int = 0) -> Why:
     kind, _, open_line, page = episode.view.key
     if kind == "line":
         if not number:
             listed = f"edit {open_line} {line}"
-            meant = listed if listed in episode.moves else ""
+            meant = listed if listed in episode.effects else ""
             return Why("incomplete", "It does not say which edit of which line.", meant)
         if line == open_line:
             turns = (number - 1) // EDITS - page
@@ -192,4 +192,4 @@ def _edit(episode: ChangeEpisode, source: Source, line: int, number: int = 0) ->
     way = (f"line {line}",)
     if not number:
         return Why("incomplete", "It does not say which edit of which line.")
-    return Why("elsewhere", "This line is not open.", remedy=way if way[0] in episode.moves else ())
+    return Why("elsewhere", "This line is not open.", remedy=way if way[0] in episode.effects else ())

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections import deque
+from pathlib import PurePosixPath
 from typing import Any, Literal
 
 from natlang_envs.autoexplore.asking import AskingEnv
 from natlang_envs.change.listed_edits.causes import why
 from natlang_envs.change.listed_edits.episode import HORIZON, MAX_NAME, NAMES, ChangeEpisode
-from natlang_envs.change.listed_edits.plan import way_to
-from natlang_envs.change.listed_edits.tasks import FAMILY, Bench, ChangeTasks, kinds_of_task, make_tasks
-from natlang_envs.change.listed_edits.views import EDITS, PAGE_LINES, WIDTH, Key, Place
+from natlang_envs.change.listed_edits.tasks import FAMILY, ChangeTask, ChangeTasks, kinds_of_task, make_tasks
+from natlang_envs.change.listed_edits.views import EDITS, PAGE_LINES, WIDTH, EditSite, Key
 from natlang_envs.env import Outcome
 from natlang_envs.errors import check_flag, require_choice
-from natlang_envs.repository.texts import FILE_BUDGET, SUBMIT
+from natlang_envs.repository.texts import FILE_BUDGET, SUBMIT, UP
 from natlang_envs.tasks import Split
 from natlang_envs.why import Feedback, Why
 
@@ -120,12 +121,12 @@ class AutoExploreChangeEnv(AskingEnv[ChangeTasks, ChangeEpisode]):
         return kinds_of_task(task_id)
 
     @property
-    def bench(self) -> Bench:
-        """The current task with all that is known of it (privileged knowledge)."""
+    def change_task(self) -> ChangeTask:
+        """The current task with what each edit makes fail (privileged knowledge)."""
         return self._episode.goal
 
     @property
-    def edit(self) -> Place | None:
+    def edit(self) -> EditSite | None:
         """The edit that is made."""
         return self._episode.edit
 
@@ -135,13 +136,13 @@ class AutoExploreChangeEnv(AskingEnv[ChangeTasks, ChangeEpisode]):
         return self._start
 
     def _begin(self, task_id: str) -> str:
-        bench = self._tasks.load(task_id, self._budget)
+        task = self._tasks.load(task_id, self._budget)
         starts: dict[Start, Key] = {
             "repository": ("folder", "", 0, 0),
-            "file": ("file", bench.file, 0, 0),
-            "line": ("line", bench.file, bench.line, 0),
+            "file": ("file", task.file, 0, 0),
+            "line": ("line", task.file, task.line, 0),
         }
-        self._episode = ChangeEpisode(bench, starts[self._start], self._partial)
+        self._episode = ChangeEpisode(task, starts[self._start], self._partial)
         return self._episode.observe(self.horizon, "")
 
     def _explain(self, command: str, outcome: Outcome) -> Why | None:
@@ -152,23 +153,50 @@ class AutoExploreChangeEnv(AskingEnv[ChangeTasks, ChangeEpisode]):
 
     def safe_commands(self) -> tuple[str, ...]:
         """Return the commands that do not lose at once: no `exit`, no `submit` while a test fails (privileged)."""
-        moves, wrong = self._episode.moves, bool(self.bench.fails(self._episode.edit))
-        return tuple(
-            command for command, move in moves.items() if move.kind != "exit" and not (move.kind == "submit" and wrong)
-        )
+        effects, wrong = self._episode.effects, bool(self.change_task.fails(self._episode.edit))
+        losing = ("exit", "submit") if wrong else ("exit",)
+        return tuple(command for command, effect in effects.items() if effect.kind not in losing)
 
     def oracle(self) -> list[str]:
         """Return the fewest commands to a submitted edit with which all tests pass."""
         if self._ended:
             return []
-        episode, bench = self._episode, self.bench
-        if not bench.fails(episode.edit):
+        task, key = self.change_task, self._episode.view.key
+        if not task.fails(self._episode.edit):
             return [SUBMIT]
-        key = episode.view.key
-        if key not in bench.plans:
-            bench.plans[key] = self.way_to(*(Place(bench.file, number) for number in bench.right()))
-        return [*bench.plans[key], SUBMIT]
+        if key not in task.plans:
+            task.plans[key] = self.way_to(*(EditSite(task.file, number) for number in task.right()))
+        return [*task.plans[key], SUBMIT]
 
-    def way_to(self, *edits: Place) -> list[str]:
-        """Return the fewest commands from here to one of some edits (privileged knowledge)."""
-        return way_to(self.bench, self._episode.view.key, frozenset(edits))
+    def way_to(self, *edits: EditSite) -> list[str]:
+        """Return the fewest commands from here to one of some edits (privileged knowledge).
+
+        It is a breadth-first search over views. Views that cannot matter are left out: other sources and lines, and of
+        folders beside the way all but one step in and out, which is at times the shortest way back to the first page.
+        """
+        task, start = self.change_task, self._episode.view.key
+        paths = {each.path for each in edits}
+        wanted = {(each.path, task.source(each.path).edits[each.number].line) for each in edits}
+        relevant = {
+            each.as_posix() for path in map(PurePosixPath, (start[1], *paths)) for each in (path, *path.parents)
+        }
+
+        def matters(key: Key, goal: Key, command: str) -> bool:
+            kind, path, line, _ = goal
+            if kind == "line":
+                return (path, line) in wanted
+            if kind == "file":
+                return path in paths or key[1] == path
+            return key[0] != "folder" or (key[1] or ".") in relevant or command == UP
+
+        ways: dict[Key, list[str]] = {start: []}
+        queue = deque([start])
+        while queue:
+            key = queue.popleft()
+            for command, effect in task.view(key).effects.items():
+                if effect.kind == "edit" and EditSite(key[1], effect.number) in edits:
+                    return [*ways[key], command]
+                if effect.kind == "go" and effect.key not in ways and matters(key, effect.key, command):
+                    ways[effect.key] = [*ways[key], command]
+                    queue.append(effect.key)
+        raise KeyError(f"no way from {start} to {sorted(edits)}")

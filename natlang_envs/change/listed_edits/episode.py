@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from natlang_envs.autoexplore.episode import GOAL_REWARD, stepped
-from natlang_envs.change.listed_edits.tasks import Bench
-from natlang_envs.change.listed_edits.views import Key, Place, View
+from natlang_envs.change.listed_edits.tasks import ChangeTask
+from natlang_envs.change.listed_edits.views import ChangeView, EditSite, Key
 from natlang_envs.env import Outcome
 from natlang_envs.errors import UsageError
 from natlang_envs.repository.texts import observation, unknown_command
@@ -47,7 +47,7 @@ def ran(tests: Sequence[str], visible: int, failing: int, left: int) -> str:
 
 
 class ChangeEpisode:
-    """Where the player is, what is edited, and how often the tests may still run.
+    """The view that is open, the edit that is made, and the runs of the tests that are left.
 
     Args:
         goal: The task.
@@ -55,41 +55,39 @@ class ChangeEpisode:
         partial: Whether a wrong repair is paid for what it repairs.
     """
 
-    __slots__ = ("_partial", "_shown", "commands", "edit", "goal", "moves", "task", "tests_left", "view")
+    __slots__ = ("_partial", "_shown", "commands", "edit", "effects", "goal", "task", "tests_left", "view")
 
-    def __init__(self, goal: Bench, start: Key, partial: bool) -> None:
+    def __init__(self, goal: ChangeTask, start: Key, partial: bool) -> None:
         self.goal = goal
         self.task = _TASK.format(goal.question)
         self._partial = partial
-        self.edit: Place | None = None
+        self.edit: EditSite | None = None
         self.tests_left = TESTS
         self._shown: tuple[str, ...] = ()
-        self.view: View
-        self.commands: tuple[str, ...]
         self._go(start)
 
     def _go(self, key: Key) -> None:
-        self.view = self.goal.view(key)
+        self.view: ChangeView = self.goal.view(key)
         self._list()
 
     def _list(self) -> None:
-        self.commands, self.moves = self.view.listed(self.edit is not None, self.tests_left > 0)
+        self.commands, self.effects = self.view.listed(self.edit is not None, self.tests_left > 0)
 
     def act(self, command: str, last: bool) -> Outcome:
         """Apply a command; `last` says that the horizon is reached with it."""
-        move = self.moves.get(command)
-        if move is None:
+        effect = self.effects.get(command)
+        if effect is None:
             return stepped(unknown_command(command), last, _LAST_STEP)
-        feedback = move.feedback
-        match move.kind:
+        feedback = effect.feedback
+        match effect.kind:
             case "go":
-                self._go(move.key)
+                self._go(effect.key)
             case "cat":
-                path = move.key[1]
-                feedback = self.goal.shelf.read(path, self._shown.count(path))
+                path = effect.key[1]
+                feedback = self.goal.repository.read(path, self._shown.count(path))
                 self._shown = (*self._shown, path)
             case "edit":
-                self.edit = Place(move.key[1], move.number)
+                self.edit = EditSite(effect.key[1], effect.number)
                 self._list()
             case "undo":
                 self.edit = None
@@ -98,7 +96,7 @@ class ChangeEpisode:
             case "test":
                 self.tests_left -= 1
                 failing = self.goal.fails(self.edit)
-                feedback = ran(self.goal.shelf.tests, self.goal.visible, failing, self.tests_left)
+                feedback = ran(self.goal.repository.tests, self.goal.visible, failing, self.tests_left)
                 self._list()
             case "submit":
                 return submitted(self.goal.broken, self.goal.fails(self.edit), self._partial)
@@ -131,13 +129,13 @@ class ChangeEpisode:
         key, edit, self.tests_left, shown = state
         kind, path, line, page = key
         try:
-            self.edit = None if edit is None else Place(*edit)
+            self.edit = None if edit is None else EditSite(*edit)
             if self.edit is not None:
                 self.goal.source(self.edit.path).edited(self.edit.number)
             self._go((kind, path, line, page))
         except (KeyError, IndexError):
             raise UsageError(f"page {page} of {path!a}, or what is edited, is not in this repository") from None
         for each in shown:
-            if not self.goal.shelf.is_file(each):
+            if not self.goal.repository.is_file(each):
                 raise UsageError(f"{each!a} is no file of this repository")
         self._shown = tuple(shown)

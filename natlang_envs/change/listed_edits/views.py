@@ -1,4 +1,4 @@
-"""What a player looks at: a page of a folder, of a source, or of the edits of a line; each with its commands."""
+"""The views of a player: a page of a folder, of a source, or of the edits of a line; each with its commands."""
 
 from __future__ import annotations
 
@@ -10,17 +10,7 @@ from typing import Literal, NamedTuple
 from natlang_envs.repository.entries import Folder
 from natlang_envs.repository.mutations import Edit, edits
 from natlang_envs.repository.navigation import entered, turned
-from natlang_envs.repository.texts import (
-    HERE,
-    MAX_COMMANDS,
-    NEXT,
-    PREVIOUS,
-    SUBMIT,
-    TEST,
-    UNDO,
-    UP,
-    describe_place,
-)
+from natlang_envs.repository.texts import HERE, MAX_COMMANDS, NEXT, PREVIOUS, SUBMIT, TEST, UNDO, UP, describe_place
 
 PAGE_LINES = 40  # of a source
 NAMES = MAX_COMMANDS - 7  # of a page of a folder, beside `cd ..`, the next and the previous page, and the last four
@@ -33,14 +23,14 @@ WIDTH = 160  # characters of a line that are shown
 Key = tuple[str, str, int, int]  # folder, file or line; its path; the number of a line; the page, from 0
 
 
-class Place(NamedTuple):
+class EditSite(NamedTuple):
     """An edit of a repository: the path of the source, and the number among its edits."""
 
     path: str
     number: int
 
 
-class Move(NamedTuple):
+class CommandEffect(NamedTuple):
     """The effect of a command: goes to a view, shows a file, edits, or one of the last four."""
 
     kind: Literal["go", "cat", "edit", "undo", "test", "submit", "exit"]
@@ -49,53 +39,48 @@ class Move(NamedTuple):
     feedback: str = ""  # the answer, where it is known beforehand
 
 
-class Listed(NamedTuple):
-    """The commands of a moment, and what each does."""
-
-    commands: tuple[str, ...]
-    moves: Mapping[str, Move]
+Effects = Mapping[str, CommandEffect]  # by command
+_LAST: Effects = {each: CommandEffect(each) for each in ("undo", "test", "submit", "exit")}
 
 
-_LAST = {each: Move(each) for each in ("undo", "test", "submit", "exit")}
-
-
-class View:
-    """What is seen of one place.
+class ChangeView:
+    """One page.
 
     Args:
-        key: Which one.
-        head: What stands above the lines.
+        key: Its key.
+        head: The text above the lines.
         lines: Lines of a source by number, none of a folder.
-        tail: What stands below them.
-        moves: What each command of this place does.
+        tail: The text below them.
+        effects: What each command of this page does.
 
     Attributes:
-        text: The view in words, where nothing that it shows is edited.
+        text: The page in words, where nothing that it shows is edited.
     """
 
-    __slots__ = ("_head", "_listed", "_tail", "key", "lines", "moves", "text")
+    __slots__ = ("_head", "_listed", "_tail", "effects", "key", "lines", "text")
 
-    def __init__(self, key: Key, head: str, lines: Mapping[int, str], tail: str, moves: dict[str, Move]) -> None:
+    def __init__(self, key: Key, head: str, lines: Mapping[int, str], tail: str, effects: Effects) -> None:
         self.key = key
-        self.moves = moves
+        self.effects = effects
         self.lines = {number: _numbered(number, text) for number, text in lines.items()}
         self._head = [head]
         self._tail = [tail] if tail else []
         self.text = "\n".join([*self._head, *self.lines.values(), *self._tail])
-        self._listed: dict[tuple[bool, bool], Listed] = {}
+        self._listed: dict[tuple[bool, bool], tuple[tuple[str, ...], Effects]] = {}
 
     def text_with(self, number: int, text: str) -> str:
-        """Return the view in words, with another text of a line."""
+        """Return the page in words, with another text of a line."""
         shown = {**self.lines, number: _numbered(number, text)}
         return "\n".join([*self._head, *shown.values(), *self._tail])
 
-    def listed(self, edited: bool, tests: bool) -> Listed:
-        """Return the commands: those of the place, `undo` and `submit` if `edited`, `test` while `tests` are left."""
+    def listed(self, edited: bool, tests: bool) -> tuple[tuple[str, ...], Effects]:
+        """Return the commands: those of the page, `undo` and `submit` if `edited`, `test` while `tests` are left."""
         found = self._listed.get((edited, tests))
         if found is None:
             left_out = {*(() if edited else (UNDO, SUBMIT)), *(() if tests else (TEST,))}
-            moves = {**self.moves, **{name: move for name, move in _LAST.items() if name not in left_out}}
-            found = self._listed[edited, tests] = Listed(tuple(moves), moves)
+            last = {name: effect for name, effect in _LAST.items() if name not in left_out}
+            effects = {**self.effects, **last}
+            found = self._listed[edited, tests] = tuple(effects), effects
         return found
 
 
@@ -115,39 +100,39 @@ def cut(text: str, at: int = 0) -> str:
     return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
 
 
-def folder_views(folder: Folder, sources: Iterable[str]) -> list[View]:
+def folder_views(folder: Folder, sources: Iterable[str]) -> list[ChangeView]:
     """Return the pages of a folder, where `sources` are the paths of the files that can be edited."""
     editable = frozenset(sources)
     path = folder.path
     prefix = f"{path}/" if path else ""
     names = [*((each, True) for each in folder.folders), *((each, False) for each in folder.files)]
     pages = [names[start : start + NAMES] for start in range(0, max(1, len(names)), NAMES)]
-    views: list[View] = []
+    views: list[ChangeView] = []
     for number, page in enumerate(pages):
         folders = tuple(name for name, is_folder in page if is_folder)
         files = tuple(name for name, is_folder in page if not is_folder)
-        moves = {f"cd {name}": _to_folder(prefix + name) for name in folders}
+        effects = {f"cd {name}": _to_folder(prefix + name) for name in folders}
         if path:
-            moves[UP] = _to_folder(path.rpartition("/")[0])
+            effects[UP] = _to_folder(path.rpartition("/")[0])
         for name in files:
             whole = prefix + name
             if whole in editable:
-                moves[f"open {name}"] = Move("go", ("file", whole, 0, 0), feedback=f"{whole} is open now.")
+                effects[f"open {name}"] = CommandEffect("go", ("file", whole, 0, 0), feedback=f"{whole} is open now.")
             else:
-                moves[f"cat {name}"] = Move("cat", ("file", whole, 0, 0))
+                effects[f"cat {name}"] = CommandEffect("cat", ("file", whole, 0, 0))
         for other, name in ((number + 1, NEXT), (number - 1, PREVIOUS)):
             if 0 <= other < len(pages):
-                moves[name] = Move("go", ("folder", path, 0, other), feedback=turned(other, len(pages)))
+                effects[name] = CommandEffect("go", ("folder", path, 0, other), feedback=turned(other, len(pages)))
         head = describe_place(path, folders, files, number, len(pages))
-        views.append(View(("folder", path, 0, number), head, {}, "", moves))
+        views.append(ChangeView(("folder", path, 0, number), head, {}, "", effects))
     return views
 
 
-def _to_folder(path: str) -> Move:
-    return Move("go", ("folder", path, 0, 0), feedback=entered(path))
+def _to_folder(path: str) -> CommandEffect:
+    return CommandEffect("go", ("folder", path, 0, 0), feedback=entered(path))
 
 
-class Edited(NamedTuple):
+class EditedLine(NamedTuple):
     """A line with an edit: its number, the whole text, and the text as it is listed."""
 
     line: int
@@ -155,13 +140,13 @@ class Edited(NamedTuple):
     preview: str
 
 
-class Source:
+class EditableSource:
     """A source that can be edited: its edits, and the views of its pages and lines, made when they are first seen.
 
     Args:
         path: Its path in the repository.
-        text: What it holds.
-        home: The page of its folder on which it stands.
+        text: Its text.
+        home: The page of its folder that lists it.
     """
 
     def __init__(self, path: str, text: str, home: int) -> None:
@@ -169,12 +154,11 @@ class Source:
         self.text = text
         self.lines: list[str] = text.removesuffix("\n").split("\n")
         self._home: Key = ("folder", path.rpartition("/")[0], 0, home)
-        self._views: dict[Key, View] = {}
-        self._edited: dict[int, Edited] = {}
+        self._views: dict[Key, ChangeView] = {}
+        self._edited: dict[int, EditedLine] = {}
 
     @cached_property
     def edits(self) -> list[Edit]:
-        """Every listed edit."""
         return edits(self.text)
 
     @cached_property
@@ -195,17 +179,21 @@ class Source:
             editable += line in self.of_line
         return [*pages, range(first, len(self.lines) + 1)]
 
-    def edited(self, number: int) -> Edited:
+    def page_of(self, line: int) -> int:
+        """Return the page with a line, or -1 where there is none."""
+        return next((page for page, lines in enumerate(self.pages) if line in lines), -1)
+
+    def edited(self, number: int) -> EditedLine:
         """Return the line that an edit changes, and what it reads then."""
         found = self._edited.get(number)
         if found is None:
             edit = self.edits[number]
             line, begins = self.lines[edit.line - 1], self.text.rfind("\n", 0, edit.start) + 1
             text = line[: edit.start - begins] + edit.new + line[edit.end - begins :]
-            found = self._edited[number] = Edited(edit.line, text, cut(text, edit.start - begins).strip())
+            found = self._edited[number] = EditedLine(edit.line, text, cut(text, edit.start - begins).strip())
         return found
 
-    def view(self, key: Key) -> View:
+    def view(self, key: Key) -> ChangeView:
         """Return a view.
 
         Raises:
@@ -216,59 +204,50 @@ class Source:
             found = self._views[key] = self._line(key) if key[0] == "line" else self._page(key)
         return found
 
-    def key_of_line(self, line: int) -> Key:
-        """Return the first page of a line's edits."""
-        return ("line", self.path, line, 0)
+    def _to_page(self, page: int) -> CommandEffect:
+        return CommandEffect("go", ("file", self.path, 0, page), feedback=f"You see {self._where(page)} now.")
 
-    def _page(self, key: Key) -> View:
+    def _page(self, key: Key) -> ChangeView:
         page = key[3]
         if key[2] or not 0 <= page < len(self.pages):
             raise KeyError(key)
         lines = self.pages[page]
-        moves: dict[str, Move] = {}
-        for line in lines:
-            if line in self.of_line:
-                moves[f"line {line}"] = Move("go", self.key_of_line(line), feedback=f"Line {line} is open now.")
-        for other in _jumps(page, len(self.pages)):
-            goal = ("file", self.path, 0, other)
-            moves[f"page {other + 1}"] = Move("go", goal, feedback=f"You see {self._where(other)} now.")
-        moves[HERE] = Move("go", self._home, feedback=entered(self._home[1]))
+        effects = {
+            f"line {line}": CommandEffect("go", ("line", self.path, line, 0), feedback=f"Line {line} is open now.")
+            for line in lines
+            if line in self.of_line
+        }
+        effects |= {f"page {other + 1}": self._to_page(other) for other in _jumps(page, len(self.pages))}
+        effects[HERE] = CommandEffect("go", self._home, feedback=entered(self._home[1]))
         head = f"# Open file\n{self.path}, {self._where(page)}"
-        return View(key, head, {line: self.lines[line - 1] for line in lines}, "", moves)
+        return ChangeView(key, head, {line: self.lines[line - 1] for line in lines}, "", effects)
 
     def _where(self, page: int) -> str:
         lines = self.pages[page]
         return f"page {page + 1} of {len(self.pages)}, lines {lines[0]} to {lines[-1]} of {len(self.lines)}"
 
-    def _line(self, key: Key) -> View:
+    def _line(self, key: Key) -> ChangeView:
         _, _, line, page = key
         numbers = self.of_line[line]
-        pages = range(0, len(numbers), EDITS)
-        if not 0 <= page < len(pages):
+        pages = -(-len(numbers) // EDITS)
+        if not 0 <= page < pages:
             raise KeyError(key)
-        moves: dict[str, Move] = {}
+        effects: dict[str, CommandEffect] = {}
         previews: list[str] = []
         for at, number in list(enumerate(numbers, 1))[page * EDITS : (page + 1) * EDITS]:
-            command = f"edit {line} {at}"
-            text = self.edited(number).preview
+            command, text = f"edit {line} {at}", self.edited(number).preview
             previews.append(f"{command}: {text}")
-            moves[command] = Move("edit", key, number, f"Line {line} of {self.path} reads now:\n{text}")
+            effects[command] = CommandEffect("edit", key, number, f"Line {line} of {self.path} reads now:\n{text}")
         for other, name in ((page + 1, NEXT), (page - 1, PREVIOUS)):
-            if 0 <= other < len(pages):
-                more = f"You see page {other + 1} of {len(pages)} of the edits of line {line} now."
-                moves[name] = Move("go", ("line", self.path, line, other), feedback=more)
-        home = next(number for number, lines in enumerate(self.pages) if line in lines)
-        name = f"open {self.path.rpartition('/')[2]}"
-        moves[name] = Move("go", ("file", self.path, 0, home), feedback=f"You see {self._where(home)} now.")
+            if 0 <= other < pages:
+                feedback = f"You see page {other + 1} of {pages} of the edits of line {line} now."
+                effects[name] = CommandEffect("go", ("line", self.path, line, other), feedback=feedback)
+        effects[f"open {self.path.rpartition('/')[2]}"] = self._to_page(self.page_of(line))
         around = range(max(1, line - AROUND), min(len(self.lines), line + AROUND) + 1)
-        of_pages = f", page {page + 1} of {len(pages)}" if len(pages) > 1 else ""
-        return View(
-            key,
-            f"# Open line\n{line} of {self.path}",
-            {each: self.lines[each - 1] for each in around},
-            "\n".join([f"# Edits of line {line}{of_pages}", *previews]),
-            moves,
-        )
+        of_pages = f", page {page + 1} of {pages}" if pages > 1 else ""
+        tail = "\n".join([f"# Edits of line {line}{of_pages}", *previews])
+        shown = {each: self.lines[each - 1] for each in around}
+        return ChangeView(key, f"# Open line\n{line} of {self.path}", shown, tail, effects)
 
 
 def _jumps(page: int, pages: int) -> list[int]:

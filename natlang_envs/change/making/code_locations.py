@@ -13,7 +13,7 @@ from natlang_envs.repository.scopes import arguments_of
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-class Change(NamedTuple):
+class FunctionChange(NamedTuple):
     """A function's new source: its name and first line, the first line of the source, and the compiler's flags."""
 
     name: str
@@ -23,7 +23,7 @@ class Change(NamedTuple):
     flags: int
 
 
-class Places:
+class CodeLocations:
     """The statements and functions of a source, by line."""
 
     def __init__(self, source: str) -> None:
@@ -45,26 +45,37 @@ class Places:
         first = min((each.lineno for each in inside), default=0)
         return range(innermost.lineno, first if line < first else _end(innermost) + 1)
 
-    def function(self, line: int) -> tuple[str, int] | None:
-        """Return the name and first line of the outermost function whose body has a line; None outside of them."""
-        return next(((node.name, _first(node)) for _, node in self._functions if _has(node, line)), None)
+    def statement_bits(self, line: int) -> int:
+        """Return the lines of the statement of a line, as the bits of a number."""
+        return sum(1 << each for each in self.statement(line))
 
-    def change(self, line: int, edited: str) -> Change:
+    def _around(self, line: int) -> tuple[str, ast.FunctionDef | ast.AsyncFunctionDef] | None:
+        """Return the outermost function whose body has a line, with its name behind that of its class."""
+        return next(((name, node) for name, node in self._functions if _has(node, line)), None)
+
+    def first_line(self, line: int) -> int | None:
+        """Return the first line of the outermost function whose body has a line; None outside of functions."""
+        found = self._around(line)
+        return _first(found[1]) if found else None
+
+    def function_name(self, line: int) -> str:
+        """Return the name of that function with its class; empty outside of functions."""
+        return (self._around(line) or ("",))[0]
+
+    def change(self, line: int, edited: str) -> FunctionChange:
         """Return the outermost function whose body has a line, cut out with the head of its class.
 
         `edited` is the source after edits, which keep to their lines.
         """
-        name, node = next((name, node) for name, node in self._functions if _has(node, line))
+        found = self._around(line)
+        assert found is not None
+        name, node = found
         line = first = _first(node)
         text = edited.split("\n")[line - 1 : _end(node)]
         if text[0][:1].isspace():
             owner = name.split(".")[-2] if "." in name else ""
             text, first = [f"class {owner}:" if owner else "if 1:", *text], line - 1
-        return Change(node.name, line, first, "\n".join(text), self._flags)
-
-    def function_name(self, line: int) -> str:
-        """Return the function's name with its class, or nothing outside of functions."""
-        return next((name for name, node in self._functions if _has(node, line)), "")
+        return FunctionChange(node.name, line, first, "\n".join(text), self._flags)
 
 
 def _outermost(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
@@ -77,12 +88,8 @@ def _outermost(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDe
 
 def _has(node: ast.FunctionDef | ast.AsyncFunctionDef, line: int) -> bool:
     """Tell whether a line is of a function's body, and of nothing that is evaluated where the function is defined."""
-    signature = [
-        *node.args.defaults,
-        *node.args.kw_defaults,
-        node.returns,
-        *(each.annotation for each in arguments_of(node)),
-    ]
+    signature = [*node.args.defaults, *node.args.kw_defaults, node.returns]
+    signature += [each.annotation for each in arguments_of(node)]
     last = max([node.lineno, *(each.end_lineno or 0 for each in signature if each is not None)])
     return last < line <= _end(node)
 

@@ -1,4 +1,4 @@
-"""A repository with tests, and a process that runs them with other sources.
+"""Reads a repository with tests, and runs them in a process of their own, with other sources.
 
 An outcome is the set of tests that fail, as the bits of a number: bit `n` is the `n`-th test.
 """
@@ -16,7 +16,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import Any
 
@@ -35,16 +35,16 @@ Reply = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Subject:
+class SourcesWithTests:
     """A repository to break.
 
     Attributes:
         root: Its folder.
         sources: The texts that may be broken, by path.
         tests: The files and folders of its tests.
-        digest: Of all its Python files.
-        arguments: For pytest, besides.
-        left_out: Sources that cannot be broken, and why.
+        digest: The SHA-256 of all its Python files.
+        arguments: Further arguments of pytest.
+        left_out: The reason why a source cannot be broken, by path.
     """
 
     root: Path
@@ -55,9 +55,9 @@ class Subject:
     left_out: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-def open_subject(
+def open_tested(
     root: Path, tests: Sequence[str] = ("tests",), only: Sequence[str] = (), arguments: Sequence[str] = ()
-) -> Subject:
+) -> SourcesWithTests:
     """Read a repository.
 
     Args:
@@ -75,7 +75,8 @@ def open_subject(
     for each in (*tests, *only):
         if not (root / each).exists():
             raise UsageError(f"{root / each} does not exist: name the folder with the tests")
-    if root in (places := [Path(os.path.normpath(root / each)) for each in tests]):
+    places = [Path(os.path.normpath(root / each)) for each in tests]
+    if root in places:
         raise UsageError(f"all of {root.name} would be tests: name the folder with the tests in it")
     for each, where in zip(tests, places, strict=True):
         if not where.is_relative_to(root):
@@ -93,11 +94,8 @@ def open_subject(
             continue
         content = repository.part(file, 0, _LARGEST)
         whole.update(f"{file}\0{len(content)}\0".encode() + content)
-        if file.rpartition("/")[2] == "conftest.py" or any(
-            file == each or file.startswith(f"{each}/") for each in tests
-        ):
-            continue
-        if only and file not in only:
+        is_test = PurePosixPath(file).name == "conftest.py" or any(f"{file}/".startswith(f"{each}/") for each in tests)
+        if is_test or (only and file not in only):
             continue
         try:
             text = content.decode()
@@ -112,7 +110,7 @@ def open_subject(
     if not sources:
         first = "".join(f" ({file}: {why})" for file, why in list(left_out.items())[:1])
         raise UsageError(f"{root} has no Python sources outside {', '.join(tests)}{first}")
-    return Subject(root, sources, tuple(tests), whole.hexdigest(), tuple(arguments), left_out)
+    return SourcesWithTests(root, sources, tuple(tests), whole.hexdigest(), tuple(arguments), left_out)
 
 
 def _not_copied(folder: str, names: list[str]) -> set[str]:
@@ -128,7 +126,7 @@ def _not_copied(folder: str, names: list[str]) -> set[str]:
 
 
 def files_of(tests: Iterable[str]) -> list[str]:
-    """Return the files that tests stand in, sorted."""
+    """Return the files of tests, sorted."""
     return sorted({test.partition("::")[0] for test in tests})
 
 
@@ -144,7 +142,7 @@ class Runner:
     """
 
     def __init__(
-        self, subject: Subject, seconds: float = SECONDS, python: str = sys.executable, messages: bool = False,
+        self, subject: SourcesWithTests, seconds: float = SECONDS, python: str = sys.executable, messages: bool = False,
         without: Iterable[str] = (),
     ) -> None:  # fmt: skip
         self.subject = subject
@@ -193,13 +191,11 @@ class Runner:
 
 
 def outcome_of(reply: Reply, tests: Sequence[str]) -> int:
-    """Return the tests that fail by a reply: all of them where it has none, and those that are gone."""
-    everything = (1 << len(tests)) - 1
+    """Return the tests that fail by a reply, or are no longer there; all of them where it says nothing of them."""
     if "failed" not in reply or reply.get("unusable"):
-        return everything
-    bits = {name: 1 << number for number, name in enumerate(tests)}
-    gone = everything & ~_mask(reply["collected"], bits) if "collected" in reply else 0
-    return gone | _mask(reply["failed"], bits)
+        return (1 << len(tests)) - 1
+    passed = {*reply.get("collected", tests)} - {*reply["failed"]}
+    return sum(1 << bit for bit, name in enumerate(tests) if name not in passed)
 
 
 def failing(
@@ -209,24 +205,6 @@ def failing(
     return [outcome_of(reply, tests) for reply in runner.ask(overlay, [{"tests": tests, **job} for job in jobs])]
 
 
-def all_pass(runner: Runner) -> list[str]:
-    """Return the tests in the order of collection.
-
-    Raises:
-        UsageError: They cannot be collected, one fails, or their outcome depends on their order.
-    """
-    first, again, other = runner.ask({}, [{"alone": True}, {"protocol": True, "alone": True}, {"shuffle": 1}])
-    where = runner.subject.root
-    if "failed" not in first or not first["collected"]:
-        reason = "take too long" if first.get("hung") else "cannot be collected"
-        raise UsageError(f"the tests of {where} {reason}: run pytest there")
-    if first["failed"]:
-        raise UsageError(f"{first['failed'][0]} fails before anything is broken: mend it or leave it out")
-    odd = sorted({*again.get("failed", ()), *other.get("failed", ())})
-    if odd or "failed" not in again or "failed" not in other:
-        raise UsageError(f"{odd[0] if odd else where} passes and fails: its outcome depends on chance or order")
-    return list(first["collected"])
-
-
-def _mask(names: Iterable[str], bits: Mapping[str, int]) -> int:
-    return sum({bits[name] for name in names if name in bits})
+def names_of(outcome: int, tests: Sequence[str]) -> frozenset[str]:
+    """Return the names of the tests that fail."""
+    return frozenset(name for bit, name in enumerate(tests) if outcome >> bit & 1)

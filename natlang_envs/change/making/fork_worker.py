@@ -57,7 +57,7 @@ Job = dict[str, Any]
 Reply = dict[str, Any]
 
 
-class Overlay(SourceFileLoader):
+class SourceTexts(SourceFileLoader):
     """Texts that are imported in place of files."""
 
     texts: dict[str, str] = {}  # noqa: RUF012 - one for the process
@@ -69,20 +69,20 @@ class Overlay(SourceFileLoader):
     @staticmethod
     def code(loader: SourceFileLoader, fullname: str) -> CodeType | None:
         """Return a module's code: that of its text in the overlay, or of its file."""
-        text = Overlay.texts.get(loader.path)
+        text = SourceTexts.texts.get(loader.path)
         if text is None:
-            return Overlay._of_file(loader, fullname)
+            return SourceTexts._of_file(loader, fullname)
         return compile(text, loader.path, "exec", dont_inherit=True)
 
     @staticmethod
     def run(loader: SourceFileLoader, module: ModuleType) -> None:
         """Import a module, and note the functions that run meanwhile where it is the repository's."""
-        if not loader.path.startswith(Overlay.root):
-            return Overlay._run(loader, module)
+        if not loader.path.startswith(SourceTexts.root):
+            return SourceTexts._run(loader, module)
         before = sys.getprofile()
-        sys.setprofile(Overlay.profile)
+        sys.setprofile(SourceTexts.profile)
         try:
-            return Overlay._run(loader, module)
+            return SourceTexts._run(loader, module)
         finally:
             sys.setprofile(before)
 
@@ -90,7 +90,7 @@ class Overlay(SourceFileLoader):
     def profile(frame: FrameType, event: str, _: Any) -> None:
         """Note a function that runs while modules are imported."""
         if event == "call":
-            Overlay.imported.add((frame.f_code.co_filename, frame.f_code.co_firstlineno))
+            SourceTexts.imported.add((frame.f_code.co_filename, frame.f_code.co_firstlineno))
 
 
 class Session:
@@ -145,7 +145,7 @@ class Session:
 
     def give_up(self) -> None:
         """Answer all jobs, since importing and collecting does not end."""
-        reply = {"broken": True, "imported": sorted(Overlay.imported)}
+        reply = {"broken": True, "imported": sorted(SourceTexts.imported)}
         for _ in self.jobs:
             self._answer(json.dumps(reply).encode())
         os._exit(0)
@@ -197,7 +197,7 @@ class Session:
             pipe.flush()
 
     def _about(self, items: dict[str, pytest.Item]) -> Reply:
-        return {"collected": list(items), "unusable": self.unusable, "imported": sorted(Overlay.imported)}
+        return {"collected": list(items), "unusable": self.unusable, "imported": sorted(SourceTexts.imported)}
 
     def _run(self, job: Job, items: dict[str, pytest.Item]) -> Reply:
         if self.unusable:
@@ -325,7 +325,7 @@ def _batch(
     if child == 0:
         os.setsid()
         os.dup2(os.open(os.devnull, os.O_RDWR), 2)
-        Overlay.texts = batch["overlay"]
+        SourceTexts.texts = batch["overlay"]
         session = Session(batch, seconds, root, writing)
         signal.signal(signal.SIGPROF, lambda _number, _frame: session.give_up())
         signal.setitimer(signal.ITIMER_PROF, limit)
@@ -353,9 +353,9 @@ def main() -> None:
     os.chdir(root)
     sys.pycache_prefix = temporary + "/compiled"
     # Overlaid sources have the same time and size as their files, so pytest's tests alone may be kept compiled.
-    SourceFileLoader.get_code = Overlay.code  # type: ignore[method-assign,assignment]
-    SourceFileLoader.exec_module = Overlay.run  # type: ignore[method-assign,assignment]
-    Overlay.root = root + os.sep
+    SourceFileLoader.get_code = SourceTexts.code  # type: ignore[method-assign,assignment]
+    SourceFileLoader.exec_module = SourceTexts.run  # type: ignore[method-assign,assignment]
+    SourceTexts.root = root + os.sep
     for name in (*(f"_pytest.{each}" for each in default_plugins), "pdb", "tomllib"):  # so that no fork imports them
         importlib.import_module(name)
     gc.disable()

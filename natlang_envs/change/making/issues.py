@@ -19,7 +19,7 @@ _WORD = re.compile(r"[^\W\d]\w*")
 _HIDDEN = re.compile(r"0x[0-9a-fA-F]{4,}|[^\s'\"]*/natlang-changing-[^\s'\"]*")
 
 
-class Private:
+class HiddenNames:
     """The names that no issue of a repository tells."""
 
     def __init__(self, sources: Mapping[str, str]) -> None:

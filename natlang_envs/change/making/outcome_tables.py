@@ -1,28 +1,28 @@
 """What fails after each listed edit of a file, and after each listed edit of a file that one of them has broken.
 
-A test's outcome after two edits is known from those after each, unless the test reaches both places: so a file's
-mutations are *scanned* once, with the lines that each test reaches after each of them, and of the pairs few are run.
-An edit inside a function that did not run while modules were imported changes that function only; any other is `apart`
-and has everything imported again.
+A test's outcome after two edits follows from its outcomes after each, unless the test reaches both places. So the
+mutations of a file are *scanned* once, with the lines that each test reaches after each of them, and few of the pairs
+are run. An edit inside a function that did not run while modules were imported changes that function only; any other is
+`apart`: everything is imported again for it.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from natlang_envs.change.making.code_locations import Places
+from natlang_envs.change.making.code_locations import CodeLocations
 from natlang_envs.change.making.fork_runner import Reply, Runner, outcome_of
 from natlang_envs.repository.mutations import Edit, apply, edits
 
 AT_ONCE = 1000  # jobs of a batch
-CONTROLLED = 40
+CONTROLLED = 40  # jobs, after which the tests run unchanged
 _EVERY_LINE = -1
 
 Job = dict[str, Any]
-Function = tuple[str, int]
 
 
 @dataclass
@@ -47,9 +47,10 @@ class Scan:
     imported: dict[int, list[int]]
     alone: bool = False
 
-    def reaches(self, number: int, test: int) -> int:
-        """Return the lines that a test reaches after an edit."""
-        return self.reached[number].get(test, self.base[test])
+    def reaching(self, number: int, lines: int) -> int:
+        """Return the tests that reach one of some lines after an edit."""
+        reached = self.reached[number]
+        return sum(1 << test for test, base in enumerate(self.base) if reached.get(test, base) & lines)
 
 
 def scan(runner: Runner, tests: Sequence[str], file: str, text: str) -> Scan:
@@ -61,66 +62,46 @@ def scan(runner: Runner, tests: Sequence[str], file: str, text: str) -> Scan:
 
 
 def _scan(runner: Runner, tests: Sequence[str], file: str, text: str, alone: bool) -> Scan:
-    path, places, listed = runner.path(file), Places(text), edits(text)
+    path, locations, listed = runner.path(file), CodeLocations(text), edits(text)
     numbers = {name: number for number, name in enumerate(tests)}
     (cover,) = runner.ask({file: text}, [{"tests": tests, "trace": path}])
     base = [int(cover["lines"][name], 16) for name in tests]
     imported = {-1: _imported(cover, path)}
     found = Scan([0] * len(listed), [], [], [{} for _ in listed], base, imported, alone)
+
+    def note(number: int, reply: Reply, ran: Sequence[str]) -> None:
+        found.outcomes[number] = outcome_of(reply, tests)
+        lines = reply.get("lines", {})
+        found.reached[number] = {numbers[each]: int(lines[each], 16) if each in lines else _EVERY_LINE for each in ran}
+
     jobs: dict[int, Job] = {}
     for number, edit in enumerate(listed):
-        span = lines_of(places, edit.line)
-        reached = [name for name in tests if base[numbers[name]] & span]
-        function = places.function(edit.line)
-        found.apart.append(function is None or function[1] in imported[-1])
+        span, function = locations.statement_bits(edit.line), locations.first_line(edit.line)
+        reached = [name for name, lines in zip(tests, base, strict=True) if lines & span]
+        found.apart.append(function is None or function in imported[-1])
         found.covered.append(found.apart[-1] or bool(reached))
         if reached and not found.apart[-1]:
-            change = places.change(edit.line, apply(text, edit))
+            change = locations.change(edit.line, apply(text, edit))
             jobs[number] = {"tests": reached, "file": path, "changes": [change], "trace": path}
     for number, reply in _asked(runner, {file: text}, jobs, tests, alone):
         if "apart" in reply:
             found.apart[number] = True
-        else:
-            _note(found, number, reply, tests, numbers, jobs[number]["tests"])
-            span = lines_of(places, listed[number].line)
-            if not alone and not all(lines & span for lines in found.reached[number].values()):
-                raise _LeftBehindError
+            continue
+        note(number, reply, jobs[number]["tests"])
+        span = locations.statement_bits(listed[number].line)
+        if not alone and not all(lines & span for lines in found.reached[number].values()):
+            raise _LeftBehindError
     for number, edit in enumerate(listed):
         if found.apart[number]:
-            overlay = {file: apply(text, edit)}
-            (reply,) = runner.ask(overlay, [{"tests": tests, "trace": path}])
-            _note(found, number, reply, tests, numbers, tests)
+            (reply,) = runner.ask({file: apply(text, edit)}, [{"tests": tests, "trace": path}])
+            note(number, reply, tests)
             imported[number] = _imported(reply, path)
     return found
-
-
-def _note(
-    found: Scan, number: int, reply: Reply, tests: Sequence[str], numbers: Mapping[str, int], ran: Sequence[str]
-) -> None:
-    found.outcomes[number] = outcome_of(reply, tests)
-    lines = reply.get("lines", {})
-    found.reached[number] = {numbers[each]: int(lines[each], 16) if each in lines else _EVERY_LINE for each in ran}
 
 
 def _imported(reply: Reply, path: str) -> list[int]:
     """Return which functions ran at import; a reply without them may hide any."""
     return sorted({line for file, line in reply["imported"] if file == path}) if "imported" in reply else [_EVERY_LINE]
-
-
-def lines_of(places: Places, line: int) -> int:
-    """Return the lines of a statement as the bits of a number."""
-    return sum(1 << each for each in places.statement(line))
-
-
-@dataclass
-class _Load:
-    """Cells of tables that are run with the same imported text."""
-
-    text: str
-    cells: list[tuple[int, int, int]] = field(
-        default_factory=list[tuple[int, int, int]]
-    )  # the row, column and mask of tests
-    jobs: list[Job] = field(default_factory=list[Job])
 
 
 def tabulate(
@@ -129,7 +110,7 @@ def tabulate(
     """Return what fails after each listed edit of the file, for each of the mutations that have broken it.
 
     Args:
-        runner: What runs the tests.
+        runner: The runner of the repository.
         tests: Their names.
         file: The file.
         text: Its text as it is.
@@ -146,29 +127,27 @@ def _tabulate(
     runner: Runner, tests: Sequence[str], file: str, text: str, found: Scan, chosen: Sequence[int], alone: bool
 ) -> list[list[int]]:
     rows = [_Row(text, found, number, len(tests)) for number in chosen]
-    loads: dict[str, _Load] = {}
-    for place, row in enumerate(rows):
+    # By the text that is imported: the row, the column, the tests that run, and the job.
+    cells: defaultdict[str, list[tuple[_Row, int, int, Job]]] = defaultdict(list)
+    for row in rows:
         for column in range(len(row.listed)):
             mask, imported, changes = row.cell(column)
             if mask:
-                load = loads.setdefault(imported, _Load(imported))
-                load.cells.append((place, column, mask))
                 names = [name for bit, name in enumerate(tests) if mask >> bit & 1]
-                load.jobs.append(
-                    {"tests": names, "file": runner.path(file), **({"changes": changes} if changes else {})}
-                )
-    for load in loads.values():
-        again: list[tuple[int, int]] = []
-        for number, reply in _asked(runner, {file: load.text}, dict(enumerate(load.jobs)), tests, alone):
-            place, column, mask = load.cells[number]
+                job = {"tests": names, "file": runner.path(file), **({"changes": changes} if changes else {})}
+                cells[imported].append((row, column, mask, job))
+    for imported, here in cells.items():
+        apart: list[tuple[_Row, int]] = []
+        jobs = dict(enumerate(job for *_, job in here))
+        for number, reply in _asked(runner, {file: imported}, jobs, tests, alone):
+            row, column, mask, _ = here[number]
             if "apart" in reply:
-                again.append((place, column))
+                apart.append((row, column))
             else:
-                rows[place].note(column, mask, outcome_of(reply, tests), "failed" in reply)
-        for place, column in again:
-            overlay = {file: rows[place].edited(column)}
-            (reply,) = runner.ask(overlay, [{"tests": tests}])
-            rows[place].outcomes[column] = outcome_of(reply, tests)
+                row.note(column, mask, outcome_of(reply, tests), "failed" in reply)
+        for row, column in apart:
+            (reply,) = runner.ask({file: row.edited(column)}, [{"tests": tests}])
+            row.outcomes[column] = outcome_of(reply, tests)
     return [row.outcomes for row in rows]
 
 
@@ -180,15 +159,14 @@ class _Row:
         self._number = number
         self._text = text
         self._all = (1 << tests) - 1
-        self._tests = tests
         self._before = edits(text)
         self._edit = self._before[number]
         self._broken = apply(text, self._edit)
-        self._places = Places(self._broken)
-        self._span = lines_of(self._places, self._edit.line)
+        self._locations = CodeLocations(self._broken)
+        self._span = self._locations.statement_bits(self._edit.line)
         self._before_it = sum(1 << test for test, lines in enumerate(found.base) if lines & self._span)
-        self._reaching = cache(self._lines_reached)
-        self._same = {each[1:4]: place for place, each in enumerate(self._before)}
+        self._reaching = cache(lambda lines: found.reaching(number, lines))
+        self._same = {each[1:4]: index for index, each in enumerate(self._before)}
         self.listed = edits(self._broken)
         self.outcomes = [found.outcomes[number]] * len(self.listed)
 
@@ -199,14 +177,14 @@ class _Row:
     def cell(self, column: int) -> tuple[int, str, list[Any]]:
         """Return the tests to run for a cell, the text to import, and the functions to change then.
 
-        What the other tests' outcome is goes into `outcomes`.
+        The outcome of the other tests goes into `outcomes`.
         """
         edit, found, broken = self.listed[column], self._found, self._number
         other = self._in_the_original(edit)
-        function = self._places.function(edit.line)
-        apart = found.apart[other] if other is not None else function is None or function[1] in found.imported[-1]
+        function = self._locations.first_line(edit.line)
+        apart = found.apart[other] if other is not None else function is None or function in found.imported[-1]
         # A test has to run unless the mutation alone, or the edit alone, keeps it from the other's place.
-        here = self._all if apart else self._reaching(lines_of(self._places, edit.line))
+        here = self._all if apart else self._reaching(self._locations.statement_bits(edit.line))
         there = self._all if other is None or found.apart[broken] else self._reached_after(other)
         mask = here & there
         outcome = found.outcomes[broken] & ~here
@@ -217,27 +195,17 @@ class _Row:
             return 0, "", []
         whole, imported, changed = self.edited(column), self._text, [self._edit.line, edit.line]
         imports = found.imported[-1]
-        if apart and found.apart[broken]:
-            return mask, whole, []
-        if apart and other is not None:
-            imported, imports, changed = (
-                apply(self._text, self._before[other]),
-                found.imported[other],
-                [self._edit.line],
-            )
-        elif apart:
-            return mask, whole, []
+        if apart:
+            if other is None or found.apart[broken]:
+                return mask, whole, []
+            imported, imports = apply(self._text, self._before[other]), found.imported[other]
+            changed = [self._edit.line]
         elif found.apart[broken]:
             imported, imports, changed = self._broken, found.imported[broken], [edit.line]
-        changes = list(dict.fromkeys(self._places.change(line, whole) for line in changed))
+        changes = list(dict.fromkeys(self._locations.change(line, whole) for line in changed))
         if _EVERY_LINE in imports or any(each.line in imports for each in changes):
             return mask, whole, []
         return mask, imported, changes
-
-    def _lines_reached(self, span: int) -> int:
-        """Return the tests that reach lines of a span after the mutation."""
-        found = self._found
-        return sum(1 << test for test in range(self._tests) if found.reaches(self._number, test) & span)
 
     def _reached_after(self, other: int) -> int:
         """Return the tests that reach the mutation's statement after another edit."""

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from natlang_envs.change.making.fork_runner import SECONDS, Reply, Runner, Subject
+from natlang_envs.change.making.fork_runner import SECONDS, Reply, Runner, SourcesWithTests
 from natlang_envs.errors import UsageError
 
 ROUNDS = 8  # of leaving out
@@ -21,7 +21,7 @@ _HOW: tuple[dict[str, Any], ...] = (
 
 
 def usable(
-    subject: Subject, seconds: float = SECONDS, pythons: Sequence[str] = (sys.executable,)
+    subject: SourcesWithTests, seconds: float = SECONDS, pythons: Sequence[str] = (sys.executable,)
 ) -> tuple[list[str], dict[str, str]]:
     """Return the tests that can be used by all interpreters, in order, and what is left out with its reason.
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from natlang_envs import UsageError, record, unwrap
 from natlang_envs.change.free_edits.agents import CopilotAgent, copilot_agent
-from natlang_envs.change.free_edits.code_tasks import CodeTask, code_tasks, contents, subject_of
+from natlang_envs.change.free_edits.code_tasks import CodeTask, code_tasks
 from natlang_envs.change.free_edits.env import AutoExploreChangeFreeEnv
 from natlang_envs.change.free_edits.patching import commands, patched
 from natlang_envs.change.free_edits.task_sampling import FreeTasks, free_tasks
@@ -89,11 +89,11 @@ def test_every_code_task_is_of_its_repository_and_tells_no_place() -> None:
     everything = [each for split in ("train", "validation", "test") for each in code_tasks(split).values()]
     assert len({each.id for each in everything}) == len(everything)
     for task in everything:
-        assert subject_of(task).digest == task.digest
+        assert task.right.digest == task.digest
         assert 2 <= len(task.failing) < len(task.tests)
         assert set(task.shown) <= task.failing
         assert task.shown
-        files = contents(task)
+        files = task.contents()
         for file, name in task.hidden:
             assert f"def {name.rpartition('::')[2]}(" not in files[file].decode()
         for file, _, _, _ in task.pieces:
@@ -174,7 +174,7 @@ def test_a_person_edits_runs_and_tests_and_the_patch_is_recorded() -> None:
     begin(env)
     task = cast("CodeTask", FreeTasks("all").load(str(env.snapshot().task_id)))
     file, start, end, _ = task.pieces[0]
-    whole = subject_of(task).sources[file]
+    whole = task.right.sources[file]
     said = {}
     for action in (
         "test",

@@ -17,10 +17,10 @@ from natlang_envs.autoexplore.dataset.catalogue import repository_folder
 from natlang_envs.autoexplore.dataset.shipped import load_labels
 from natlang_envs.autoexplore.tasks import make_tasks
 from natlang_envs.change.free_edits.test_files import function_of
-from natlang_envs.change.harbor import Change, Question, write_tasks
+from natlang_envs.change.harbor import HarborChange, HarborQuestion, write_tasks
 from natlang_envs.change.listed_edits.tasks import ChangeTasks
 from natlang_envs.change.repositories import data_folder
-from natlang_envs.change.task_files import shipped_books
+from natlang_envs.change.task_files import shipped_task_files
 from natlang_envs.repository.texts import FILE_BUDGET
 from tests.support.cheats import cheated, cheats
 from tests.support.isolation_here import needs_isolation
@@ -53,18 +53,22 @@ except OSError:
 """
 
 
-def questions(count: int = 3) -> list[Question]:
+def questions(count: int = 3) -> list[HarborQuestion]:
     found = make_tasks(None, "all", "embedded", None, None, None, "natural")
     ids = list(found.ids())
     tasks = [found.load(each) for each in ids[:: len(ids) // count][:count]]
-    return [Question(each.id, "all", each.question, each.targets, each.folder) for each in tasks]
+    return [HarborQuestion(each.id, "all", each.question, each.targets, each.folder) for each in tasks]
 
 
-def changes() -> list[Change]:
-    books = {name: book for part in ("train", "validation", "test") for name, book in shipped_books(part).items()}
-    found = ChangeTasks({name: books[name] for name in OWN}, "all")
+def changes() -> list[HarborChange]:
+    task_files = {
+        name: task_file
+        for part in ("train", "validation", "test")
+        for name, task_file in shipped_task_files(part).items()
+    }
+    found = ChangeTasks({name: task_files[name] for name in OWN}, "all")
     chosen = [next(each for each in found.ids() if each.startswith(name)) for name in OWN]
-    return [Change(found.load(each, FILE_BUDGET), "all") for each in chosen]
+    return [HarborChange(found.load(each, FILE_BUDGET), "all") for each in chosen]
 
 
 def contained(command: Sequence[str], **folders: Path) -> None:
@@ -158,8 +162,8 @@ def test_the_solution_of_a_change_is_rewarded_and_no_change_a_wrong_one_and_chan
 ) -> None:
     asked = changes()
     for number, folder in enumerate(write_tasks(tmp_path / "tasks", asked)):
-        bench = asked[number].bench
-        assert bench.question in (folder / "instruction.md").read_text(encoding="utf-8")
+        change = asked[number].task
+        assert change.question in (folder / "instruction.md").read_text(encoding="utf-8")
         trial = Trial(folder, tmp_path / str(number))
         repository = trial.app / "repository"
         assert trial.reward() == "0\n"
@@ -168,7 +172,7 @@ def test_the_solution_of_a_change_is_rewarded_and_no_change_a_wrong_one_and_chan
         (repository / "conftest.py").write_text("collect_ignore_glob = ['*']\n", encoding="utf-8")
         (repository / "pyproject.toml").write_text("[tool.pytest.ini_options]\naddopts = '--co'\n", encoding="utf-8")
         assert trial.reward() == "0\n"
-        source = repository / bench.file
+        source = repository / change.file
         broken = source.read_text(encoding="utf-8")
         for wrong in (
             "",
@@ -182,32 +186,34 @@ def test_the_solution_of_a_change_is_rewarded_and_no_change_a_wrong_one_and_chan
             assert trial.reward() == "0\n", wrong
         source.unlink()
         assert trial.reward() == "0\n"
-        source.symlink_to(f"/tests/repository/{bench.file}")
+        source.symlink_to(f"/tests/repository/{change.file}")
         assert trial.reward() == "0\n"
         source.unlink()
         trial.solve()
-        assert source.read_text(encoding="utf-8") == bench.shelf.texts[bench.file] != broken
+        assert source.read_text(encoding="utf-8") == change.repository.texts[change.file] != broken
         assert trial.reward() == "1\n"
 
 
 def test_what_judges_is_not_in_the_environment_and_the_tests_that_may_be_known_are(tmp_path: Path) -> None:
     asked = changes()
     for number, folder in enumerate(write_tasks(tmp_path / "tasks", asked)):
-        bench = asked[number].bench
-        shown = {test for bit, test in enumerate(bench.shelf.tests) if bench.visible >> bit & 1}
+        change = asked[number].task
+        shown = {test for bit, test in enumerate(change.repository.tests) if change.visible >> bit & 1}
         environment = folder / "environment"
-        assert (environment / "repository" / bench.file).read_text(encoding="utf-8") != bench.shelf.texts[bench.file]
-        for test in bench.shelf.tests:
+        assert (environment / "repository" / change.file).read_text(encoding="utf-8") != change.repository.texts[
+            change.file
+        ]
+        for test in change.repository.tests:
             file, function = function_of(test)
             text = (environment / "repository" / file).read_text(encoding="utf-8")
             known = any(function_of(each) == (file, function) for each in shown)
             assert (f"def {function.rpartition('::')[2]}(" in text) is known
-        assert json.loads((folder / "tests/judged.json").read_text())["tests"] == list(bench.shelf.tests)
+        assert json.loads((folder / "tests/judged.json").read_text())["tests"] == list(change.repository.tests)
         for name in ("environment", "tests"):
             assert "solution" not in (folder / name / "Dockerfile").read_text()
         told = tomllib.loads((folder / "task.toml").read_text(encoding="utf-8"))
         assert (told["schema_version"], told["verifier"]["environment_mode"]) == ("1.4", "separate")
-        assert told["metadata"] == {"task_id": bench.id, "split": "all"}
+        assert told["metadata"] == {"task_id": change.id, "split": "all"}
 
 
 def test_a_repository_that_many_tasks_are_about_is_on_the_disk_once(tmp_path: Path) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from natlang_envs.change.making.issues import Private
-from natlang_envs.change.making.make_tasks import read_journal
+from natlang_envs.change.making.issues import HiddenNames
 from natlang_envs.change.repositories import change_repositories
+from natlang_envs.change.task_files import read_journal
 from natlang_envs.repository.texts import MAX_QUESTION
 
 SOURCES = {
@@ -17,11 +17,11 @@ ASSERTED = "AssertionError"
 
 
 @pytest.fixture
-def private() -> Private:
-    return Private(SOURCES)
+def private() -> HiddenNames:
+    return HiddenNames(SOURCES)
 
 
-def test_functions_methods_and_files_are_private_and_classes_and_words_are_not(private: Private) -> None:
+def test_functions_methods_and_files_are_private_and_classes_and_words_are_not(private: HiddenNames) -> None:
     assert private.names == {"spend", "refund_all", "outer", "rounding", "till", "__init__"}
     told = private.told("Spend it at the till: the spender's card, Refund_All; rounding-off")
     assert told == ["Spend", "till", "Refund_All", "rounding"]
@@ -99,17 +99,17 @@ def test_functions_methods_and_files_are_private_and_classes_and_words_are_not(p
         ("t.py::test_of_three_words", None, "Of three words. This no longer holds."),
     ],
 )
-def test_the_wording(private: Private, test: str, message: tuple[str, str] | None, issue: str) -> None:
+def test_the_wording(private: HiddenNames, test: str, message: tuple[str, str] | None, issue: str) -> None:
     assert private.issue(test, message) == issue
     assert not private.told(issue)
 
 
-def test_a_long_message_is_cut(private: Private) -> None:
+def test_a_long_message_is_cut(private: HiddenNames) -> None:
     issue = private.issue("t.py::test_of_three_words", ("ValueError", "x" * 500))
     assert issue == f"Of three words. ValueError: {'x' * 228}…"
 
 
-def test_the_shown_test_needs_few_gaps_and_is_the_same_whatever_else_fails(private: Private) -> None:
+def test_the_shown_test_needs_few_gaps_and_is_the_same_whatever_else_fails(private: HiddenNames) -> None:
     tests = [
         "t.py::test_spend",
         "t.py::test_we_spend_a_lot_here",
@@ -130,7 +130,7 @@ def test_no_shipped_issue_names_a_function_a_method_or_a_file() -> None:
             head, *rows = read_journal(each.listed)
             tasks = [row for row in rows if "issue" in row]
             assert head["digest"] == subject.digest
-            private = Private(subject.sources)
+            private = HiddenNames(subject.sources)
             for task in tasks:
                 assert not private.told(task["issue"]), task["id"]
                 assert 0 < len(task["issue"]) <= MAX_QUESTION

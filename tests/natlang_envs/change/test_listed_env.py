@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from natlang_envs import UsageError
 from natlang_envs.change.listed_edits.env import AutoExploreChangeEnv
 from natlang_envs.change.listed_edits.episode import submitted
-from natlang_envs.change.listed_edits.views import Place
-from natlang_envs.change.making.fork_runner import Runner, failing, open_subject
+from natlang_envs.change.listed_edits.views import EditSite
+from natlang_envs.change.making.fork_runner import Runner, failing, open_tested
 from natlang_envs.change.protocols import own_protocol
 from natlang_envs.evaluation import evaluate
 from natlang_envs.evaluation.agents import is_privileged, load_agent
@@ -88,7 +88,7 @@ def test_an_edit_replaces_the_one_before_and_can_be_undone(tmp_path: Path) -> No
     env, _ = begin(tmp_path, start="line")
     env.step("edit 5 6")
     env.step("edit 5 1")
-    assert env.edit == Place("kiosk/days.py", 0)
+    assert env.edit == EditSite("kiosk/days.py", 0)
     *_, info = env.step("undo")
     assert env.edit is None
     assert info["feedback"] == "Nothing is edited now."
@@ -157,14 +157,14 @@ def test_a_partial_repair_is_paid_between_the_two(broken: int, failing: int) -> 
 def test_what_the_tests_say_is_what_pytest_says(tmp_path: Path) -> None:
     """Of each edit of the broken file; and of another file, where the two places meet in no test."""
     env, _ = begin(tmp_path)
-    bench = env.bench
-    texts = {path: bench.source(path).text for path in bench.shelf.texts}
-    with Runner(open_subject(tmp_path / "kiosk")) as runner:
+    task = env.change_task
+    texts = {path: task.source(path).text for path in task.repository.texts}
+    with Runner(open_tested(tmp_path / "kiosk")) as runner:
         for path, numbers in (("kiosk/days.py", (0, 5, 11)), ("kiosk/prices.py", (15,))):
             for number in numbers:
-                edited = apply(texts[path], bench.source(path).edits[number])
-                found = failing(runner, list(bench.shelf.tests), {**texts, path: edited})
-                assert found == [bench.fails(Place(path, number))]
+                edited = apply(texts[path], task.source(path).edits[number])
+                found = failing(runner, list(task.repository.tests), {**texts, path: edited})
+                assert found == [task.fails(EditSite(path, number))]
 
 
 @pytest.mark.parametrize("task_id", [SUNDAY, TOTAL])
@@ -238,19 +238,19 @@ def broken_book(folder: Path, **changed: Any) -> str:
     ],
 )
 def test_tasks_of_another_repository_or_version_are_refused(tmp_path: Path, changed: dict[str, Any], says: str) -> None:
-    book, root = broken_book(tmp_path, **changed), str(kiosk(tmp_path))
+    task_file, root = broken_book(tmp_path, **changed), str(kiosk(tmp_path))
     with pytest.raises(UsageError, match=says):
-        AutoExploreChangeEnv(dataset=book, repository=root, start="line").reset(seed=0)
+        AutoExploreChangeEnv(dataset=task_file, repository=root, start="line").reset(seed=0)
 
 
 def test_tasks_of_another_folder_are_refused_before_they_are_played(tmp_path: Path) -> None:
-    book = Path(broken_book(tmp_path))
+    task_file = Path(broken_book(tmp_path))
     (tmp_path / "shop").mkdir()
     (tmp_path / "shop" / "shop.py").write_text("PRICE = 1\n")
     with pytest.raises(UsageError, match=r"are not those of tasks\.jsonl: give the folder of kiosk as it was"):
-        own_protocol(book, tmp_path / "shop")
+        own_protocol(task_file, tmp_path / "shop")
     with pytest.raises(UsageError, match="is no folder"):
-        own_protocol(book, tmp_path / "none")
+        own_protocol(task_file, tmp_path / "none")
 
 
 def test_a_file_that_holds_no_tasks_is_refused(tmp_path: Path) -> None:

@@ -15,15 +15,17 @@ import pytest
 
 from natlang_envs import UsageError
 from natlang_envs.autoexplore.dataset.catalogue import catalogue
-from natlang_envs.change.making.code_locations import Places
-from natlang_envs.change.making.fork_runner import Runner, Subject, all_pass, failing, open_subject
-from natlang_envs.change.making.listing import write_book
-from natlang_envs.change.making.make_tasks import make, pack, read_journal, sharpness, unpack
+from natlang_envs.change.making.code_locations import CodeLocations
+from natlang_envs.change.making.fork_runner import Runner, SourcesWithTests, failing, open_tested
+from natlang_envs.change.making.make_tasks import make
 from natlang_envs.change.making.outcome_tables import scan, tabulate
-from natlang_envs.change.making.recheck import NOTHING, Difference, Source, in_forks, recheck
+from natlang_envs.change.making.recheck import NOTHING, OutcomeDifference, TaskSource, in_forks, recheck
 from natlang_envs.change.repositories import change_repositories, change_repository, data_folder, pinned_for_changes
+from natlang_envs.change.task_files import pack, read_journal, unpack, write_task_file
 from natlang_envs.repository.mutations import Edit, apply, edits
 from tests.support.folders import write
+from tools.change.__main__ import sharpness
+from tools.change.make_free_tasks import all_pass
 
 SERVICES = data_folder() / "services"
 SHOP: dict[str, bytes | str] = {
@@ -89,14 +91,14 @@ pytestmark = pytest.mark.xdist_group("making")  # one process makes the tasks
 
 
 @pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Subject:
+def shop(tmp_path_factory: pytest.TempPathFactory) -> SourcesWithTests:
     folder = tmp_path_factory.mktemp("shop")
     write(folder, SHOP)
-    return open_subject(folder)
+    return open_tested(folder)
 
 
 @pytest.fixture(scope="module")
-def runner(shop: Subject) -> Iterator[Runner]:
+def runner(shop: SourcesWithTests) -> Iterator[Runner]:
     with Runner(shop, seconds=0.3) as runner:
         yield runner
 
@@ -111,7 +113,7 @@ def names(outcome: int, tests: list[str]) -> set[str]:
 
 
 def test_a_tables_outcomes_are_those_of_importing_everything_again(
-    shop: Subject, runner: Runner, tests: list[str]
+    shop: SourcesWithTests, runner: Runner, tests: list[str]
 ) -> None:
     text = shop.sources[FILE]
     found = scan(runner, tests, FILE, text)
@@ -122,7 +124,7 @@ def test_a_tables_outcomes_are_those_of_importing_everything_again(
 
 @pytest.mark.slow
 def test_an_outcome_after_two_edits_is_that_of_importing_everything_again(
-    shop: Subject, runner: Runner, tests: list[str]
+    shop: SourcesWithTests, runner: Runner, tests: list[str]
 ) -> None:
     text = shop.sources[FILE]
     found = scan(runner, tests, FILE, text)
@@ -145,7 +147,7 @@ def test_an_outcome_after_two_edits_is_that_of_importing_everything_again(
     ("old", "new"), [("taken=0", "taken=1"), ("price * 2", "price / 2"), ("FREE_FROM = 3", "FREE_FROM = 2")]
 )
 def test_outcomes_are_pytests_own(
-    shop: Subject, runner: Runner, tests: list[str], tmp_path: Path, old: str, new: str
+    shop: SourcesWithTests, runner: Runner, tests: list[str], tmp_path: Path, old: str, new: str
 ) -> None:
     text = shop.sources[FILE]
     copy = shutil.copytree(shop.root, tmp_path / "copy")
@@ -159,7 +161,7 @@ def test_outcomes_are_pytests_own(
 
 
 def test_what_never_ends_or_cannot_be_imported_fails_everything(
-    shop: Subject, runner: Runner, tests: list[str]
+    shop: SourcesWithTests, runner: Runner, tests: list[str]
 ) -> None:
     text = shop.sources[FILE]
     everything = (1 << len(tests)) - 1
@@ -168,31 +170,33 @@ def test_what_never_ends_or_cannot_be_imported_fails_everything(
     assert failing(runner, tests, {FILE: "import nothing_of_that_name\n"}) == [everything]
 
 
-def test_tests_that_are_gone_have_failed(shop: Subject, runner: Runner, tests: list[str], tmp_path: Path) -> None:
+def test_tests_that_are_gone_have_failed(
+    shop: SourcesWithTests, runner: Runner, tests: list[str], tmp_path: Path
+) -> None:
     write(tmp_path, SHOP)
     path = tmp_path / "tests" / "test_prices.py"
     path.write_text(path.read_text(encoding="utf-8").replace("(25, 3)", "(25 + STEP - 10, 3)"), encoding="utf-8")
     path.write_text(path.read_text(encoding="utf-8").replace("import Purse", "import STEP, Purse"), encoding="utf-8")
     text = shop.sources[FILE].replace("doubled(5)", "doubled(6)")
-    with Runner(open_subject(tmp_path), seconds=0.3) as other:
+    with Runner(open_tested(tmp_path), seconds=0.3) as other:
         (outcome,) = failing(other, tests, {FILE: text})
     assert "tests/test_prices.py::test_coins[25-3]" in names(outcome, tests)
 
 
-def test_places() -> None:
-    places = Places(str(SHOP[FILE]))
+def test_code_locations() -> None:
+    locations = CodeLocations(str(SHOP[FILE]))
     lines = str(SHOP[FILE]).splitlines()
     condition = lines.index("        and min(prices) > 0") + 1
-    assert list(places.statement(condition)) == [condition - 2, condition - 1, condition, condition + 1]
-    assert places.function(condition) == ("total", condition - 3)
-    assert places.function(condition - 3) is None
+    assert list(locations.statement(condition)) == [condition - 2, condition - 1, condition, condition + 1]
+    assert (locations.function_name(condition), locations.first_line(condition)) == ("total", condition - 3)
+    assert locations.first_line(condition - 3) is None
     coins = lines.index("            count += 1") + 1
-    assert (places.function_name(coins), list(places.statement(coins))) == ("Purse.coins", [coins])
-    assert (places.function_name(2), places.function(2)) == ("", None)
+    assert (locations.function_name(coins), list(locations.statement(coins))) == ("Purse.coins", [coins])
+    assert (locations.function_name(2), locations.first_line(2)) == ("", None)
 
 
 @pytest.fixture(scope="module")
-def journal(shop: Subject, runner: Runner, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def journal(shop: SourcesWithTests, runner: Runner, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("journal") / "tasks.jsonl"
     list(make(shop, path, COUNT, seconds=0.5))
     return path
@@ -203,7 +207,7 @@ def rows_of(journal: Path) -> list[dict[str, object]]:
 
 
 def test_a_tasks_table_holds_one_way_back_and_the_rules_are_kept(
-    shop: Subject, journal: Path, tests: list[str]
+    shop: SourcesWithTests, journal: Path, tests: list[str]
 ) -> None:
     tasks = [row for row in rows_of(journal) if "issue" in row]
     assert tasks
@@ -223,7 +227,9 @@ def test_a_tasks_table_holds_one_way_back_and_the_rules_are_kept(
 
 
 @pytest.mark.slow
-def test_a_killed_making_goes_on_and_makes_the_same_bytes(shop: Subject, journal: Path, tmp_path: Path) -> None:
+def test_a_killed_making_goes_on_and_makes_the_same_bytes(
+    shop: SourcesWithTests, journal: Path, tmp_path: Path
+) -> None:
     whole = journal.read_bytes()
     copy = tmp_path / "tasks.jsonl"
     lines = whole.splitlines(keepends=True)
@@ -234,7 +240,7 @@ def test_a_killed_making_goes_on_and_makes_the_same_bytes(shop: Subject, journal
         assert [row for row in made if "issue" in row] == [row for row in rows_of(journal) if "issue" in row]
 
 
-def test_a_journal_of_something_else_is_refused(shop: Subject, journal: Path, tmp_path: Path) -> None:
+def test_a_journal_of_something_else_is_refused(shop: SourcesWithTests, journal: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="of another repository, count or version"):
         list(make(shop, journal, COUNT + 1))
     (tmp_path / "notes.txt").write_text("milk\n", encoding="utf-8")
@@ -245,7 +251,9 @@ def test_a_journal_of_something_else_is_refused(shop: Subject, journal: Path, tm
 
 
 @pytest.mark.slow
-def test_more_tasks_are_those_of_fewer_and_others_beside_them(shop: Subject, journal: Path, tmp_path: Path) -> None:
+def test_more_tasks_are_those_of_fewer_and_others_beside_them(
+    shop: SourcesWithTests, journal: Path, tmp_path: Path
+) -> None:
     more = [row for row in make(shop, tmp_path / "tasks.jsonl", 8, more=True, seconds=0.5) if "issue" in row]
     fewer = [row for row in make(shop, tmp_path / "fewer.jsonl", 8, seconds=0.5) if "issue" in row]
     assert len(more) > len(fewer)
@@ -254,10 +262,12 @@ def test_more_tasks_are_those_of_fewer_and_others_beside_them(shop: Subject, jou
         list(make(shop, journal, COUNT, more=True))
 
 
-def test_a_file_of_tasks_is_made_from_a_journal_and_checked(shop: Subject, journal: Path, tmp_path: Path) -> None:
+def test_a_file_of_tasks_is_made_from_a_journal_and_checked(
+    shop: SourcesWithTests, journal: Path, tmp_path: Path
+) -> None:
     listed = tmp_path / "train" / "shop.jsonl"
     made = [row for row in rows_of(journal) if "issue" in row]
-    assert write_book(journal, listed, "shop", "own") == len(made)
+    assert write_task_file(journal, listed, "shop", "own") == len(made)
     head, *rows = rows_of(listed)
     tasks, scans = rows[: len(made)], rows[len(made) :]
     assert (head["format"], head["repository"], head["kind"], head["digest"]) == (1, "shop", "own", shop.digest)
@@ -265,27 +275,29 @@ def test_a_file_of_tasks_is_made_from_a_journal_and_checked(shop: Subject, journ
     assert [row["scanned"] for row in scans] == list(shop.sources)
     (tmp_path / "empty.jsonl").write_bytes(journal.read_bytes().splitlines(keepends=True)[0])
     with pytest.raises(UsageError, match="holds no finished task: go on with making"):
-        write_book(tmp_path / "empty.jsonl", listed, "shop", "own")
+        write_task_file(tmp_path / "empty.jsonl", listed, "shop", "own")
 
 
 @pytest.mark.slow
-def test_a_wrong_cell_of_a_table_is_found(shop: Subject, runner: Runner, journal: Path, tmp_path: Path) -> None:
-    listed, source = tmp_path / "shop.jsonl", Source(shop.root, tmp_path / "shop.jsonl")
+def test_a_wrong_cell_of_a_table_is_found(
+    shop: SourcesWithTests, runner: Runner, journal: Path, tmp_path: Path
+) -> None:
+    listed, source = tmp_path / "shop.jsonl", TaskSource(shop.root, tmp_path / "shop.jsonl")
 
-    def checked(count: int, **changed: object) -> list[Difference]:
+    def checked(count: int, **changed: object) -> list[OutcomeDifference]:
         head, row = {**rows_of(right)[0], **changed}, {**rows_of(right)[1], **changed}
         listed.write_text(f"{json.dumps(head)}\n{json.dumps(row)}\n", encoding="utf-8")
         return [each for each in recheck(source, count, random.Random(2), in_forks(runner)) if each is not None]
 
     right = tmp_path / "right.jsonl"
-    write_book(journal, right, "shop", "own")
+    write_task_file(journal, right, "shop", "own")
     assert checked(12) == []
     task = rows_of(right)[1]
     wrong = [outcome ^ 1 for outcome in unpack(task["table"])]  # type: ignore[arg-type]
     found = checked(6, table=pack(wrong))
     assert 3 <= len(found) <= 6
     assert "fails there alone" in str(found[0])
-    assert {each.cell.number for each in checked(25, failing="1")} == {NOTHING}
+    assert {each.number for each in checked(25, failing="1")} == {NOTHING}
     with pytest.raises(UsageError, match="lists other edits than this version does: make its tasks again"):
         checked(1, edits_digest="0")
     with pytest.raises(UsageError, match=r"the restoring edit of .* does not restore"):
@@ -335,7 +347,7 @@ def test_outcomes_are_packed_and_unpacked() -> None:
 )
 def test_tests_that_cannot_be_used_are_named_in_one_line(tmp_path: Path, test: str, why: str) -> None:
     write(tmp_path, {"a.py": "x = 1\n", "tests/test_a.py": test})
-    with Runner(open_subject(tmp_path), seconds=0.3) as runner, pytest.raises(UsageError, match=why) as caught:
+    with Runner(open_tested(tmp_path), seconds=0.3) as runner, pytest.raises(UsageError, match=why) as caught:
         all_pass(runner)
     assert "\n" not in str(caught.value)
 
@@ -343,20 +355,20 @@ def test_tests_that_cannot_be_used_are_named_in_one_line(tmp_path: Path, test: s
 def test_a_repository_without_tests_or_sources_is_refused(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": "x = 1\n"})
     with pytest.raises(UsageError, match="name the folder with the tests"):
-        open_subject(tmp_path)
+        open_tested(tmp_path)
     write(tmp_path, {"only/tests/test_a.py": "def test_a(): pass\n", "only/conftest.py": "", "only/.venv/b.py": ""})
     with pytest.raises(UsageError, match="no Python sources outside tests"):
-        open_subject(tmp_path / "only")
+        open_tested(tmp_path / "only")
     write(tmp_path, {"bad/tests/test_a.py": "", "bad/a.py": b"x = '\xff'\n"})
     with pytest.raises(UsageError, match=r"no Python sources .*a\.py: it is not UTF-8"):
-        open_subject(tmp_path / "bad")
+        open_tested(tmp_path / "bad")
 
 
 @pytest.mark.parametrize(
     "folder", sorted(path for path in SERVICES.iterdir() if (path / "README.md").exists()), ids=lambda path: path.name
 )
 def test_a_service_is_of_the_size_and_its_tests_pass_in_any_order(folder: Path) -> None:
-    subject = open_subject(folder)
+    subject = open_tested(folder)
     assert 400 <= sum(text.count("\n") for text in subject.sources.values()) <= 800
     with Runner(subject) as runner:
         assert len(all_pass(runner)) >= 40

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from natlang_envs import UsageError
-from natlang_envs.change.making.fork_runner import SECONDS, open_subject
-from natlang_envs.change.making.own import mutate
-from natlang_envs.change.task_files import open_book
+from natlang_envs.change.making.fork_runner import SECONDS, open_tested
+from natlang_envs.change.making.make_tasks import mutate
+from natlang_envs.change.task_files import open_task_file
 from tests.support.folders import write
 from tests.support.kiosk import TASKS, kiosk
 
@@ -28,7 +28,7 @@ def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.slow
 def test_the_same_repository_has_the_same_tasks_and_a_killed_making_goes_on(tmp_path: Path) -> None:
     """And the tasks of the other tests are still those that are made."""
-    subject = open_subject(kiosk(tmp_path), ["tests"])
+    subject = open_tested(kiosk(tmp_path), ["tests"])
     out = tmp_path / "bugs.jsonl"
     making = mutate(subject, out, 8, SECONDS)
     while "scanned" not in next(making):
@@ -37,7 +37,7 @@ def test_the_same_repository_has_the_same_tasks_and_a_killed_making_goes_on(tmp_
     assert not out.exists()
     for tests, seconds in ((["tests/test_kiosk.py"], SECONDS), (["tests"], 0.5)):
         with pytest.raises(UsageError, match="is of other tests, arguments, seconds or interpreters"):
-            next(mutate(open_subject(tmp_path / "kiosk", tests), out, 8, seconds))
+            next(mutate(open_tested(tmp_path / "kiosk", tests), out, 8, seconds))
     assert len([row for row in mutate(subject, out, 8, SECONDS) if "issue" in row]) == 3
     made, expected = (path.read_text(encoding="utf-8").splitlines() for path in (out, TASKS))
     python = '"python":["'
@@ -68,8 +68,8 @@ def test_what_cannot_be_used_is_left_out_in_one_line_each(tmp_path: Path) -> Non
         (said,) = [line for line in lines if line.startswith(name)]
         assert " is left out: it " in said
     assert len(lines) == len(BAD) + 2  # the kiosk has a test that writes
-    book = open_book(tmp_path / "bugs.jsonl")
-    assert (book.kind, len(book.tests)) == ("yours", 7)  # of the two that depend on their order, one stays
+    task_file = open_task_file(tmp_path / "bugs.jsonl")
+    assert (task_file.kind, len(task_file.tests)) == ("yours", 7)  # of the two that depend on their order, one stays
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_a_repository_that_cannot_be_used_is_refused_in_one_line(
 
 def test_a_file_of_another_name_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"does not end in \.jsonl"):
-        next(mutate(open_subject(kiosk(tmp_path)), tmp_path / "bugs.json", 1, SECONDS))
+        next(mutate(open_tested(kiosk(tmp_path)), tmp_path / "bugs.json", 1, SECONDS))
 
 
 def test_a_file_that_is_there_is_not_written_over(tmp_path: Path) -> None:

@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 
 from natlang_envs import UsageError
 from natlang_envs.change import repositories
-from natlang_envs.change.free_edits import scoring, tasks, testing
-from natlang_envs.change.free_edits.code_tasks import CodeTask, code_tasks, contents, subject_of, task_of
-from natlang_envs.change.free_edits.data_tasks import DataRules, data_tasks, other_tables
-from natlang_envs.change.free_edits.free_task import Verdict, counted
+from natlang_envs.change.free_edits import code_tasks as code_tasks_module
+from natlang_envs.change.free_edits import sandbox_tests
+from natlang_envs.change.free_edits.code_tasks import CodeTask, code_tasks, task_of
+from natlang_envs.change.free_edits.data_tasks import data_tasks
+from natlang_envs.change.free_edits.free_task import ChangeVerdict
 from natlang_envs.change.free_edits.inside import verdict
 from natlang_envs.change.free_edits.inside.calls import Calls, Unfit
 from natlang_envs.change.free_edits.sandbox_tests import LIMITS, run_tests
-from natlang_envs.change.free_edits.scoring import CodeRules, calls_of
-from natlang_envs.change.making.fork_runner import open_subject
-from natlang_envs.change.repositories import ChangeRepository
+from natlang_envs.change.making.fork_runner import open_tested
+from natlang_envs.change.repositories import RepositoryEntry
 from natlang_envs.sandbox import AutoExploreSandbox
 from tests.support.cheats import cheated, cheats
 from tests.support.folders import write
@@ -78,26 +78,24 @@ NAMES = [
 @pytest.fixture
 def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CodeTask:
     """The shop, which has forgotten what was taken."""
-    for each in (tasks, scoring):
-        monkeypatch.setattr(each, "cache_folder", lambda: tmp_path / "cache")
-    monkeypatch.setattr(repositories, "SERVICES", tmp_path)
-    repository = ChangeRepository("shop", "test", 1, 1.0, ("tests",), (), (), None)
-    tasks.__dict__["_subject"].cache_clear()
-    root = write(tmp_path / "shop", SHOP)
+    monkeypatch.setattr(code_tasks_module, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(repositories, "data_folder", lambda: tmp_path)
+    repository = RepositoryEntry("shop", "test", 1, 1.0, ("tests",), (), (), None)
+    code_tasks_module.__dict__["_opened"].cache_clear()
+    root = write(tmp_path / "services" / "shop", SHOP)
     start = PRICES.index("    return sum")
     piece = ["shop/prices.py", start, len(PRICES), BROKEN]
-    head = {"digest": open_subject(root).digest, "tests": [f"tests/test_prices.py::{name}" for name in NAMES]}
+    head = {"digest": open_tested(root).digest, "tests": [f"tests/test_prices.py::{name}" for name in NAMES]}
     row = {"id": "shop/1", "kind": "statement", "pieces": [piece], "failing": "1c", "shown": [2], "issue": "?"}
     return task_of(row, head, repository)
 
 
-def score(task: CodeTask, files: Mapping[str, str]) -> Verdict:
+def score(task: CodeTask, files: Mapping[str, str]) -> ChangeVerdict:
     """Return what files are worth that a player has written, after all that a player may write counts or does not."""
-    rules = CodeRules(task)
     with AutoExploreSandbox(task.folder()) as sandbox:
         for path, text in files.items():
             sandbox.overlay.write(path, text.encode())
-        return rules.score(counted(rules, sandbox.changed_files()))
+        return task.score(task.counted(sandbox.changed_files()))
 
 
 def broken(more: str = "") -> str:
@@ -111,14 +109,14 @@ def test_the_original_is_a_win_and_so_is_another_way(task: CodeTask) -> None:
 
 
 def test_the_player_sees_one_failing_test_and_the_score_has_them_all(task: CodeTask) -> None:
-    shown = contents(task)["tests/test_prices.py"].decode()
+    shown = task.contents()["tests/test_prices.py"].decode()
     assert "test_something_was_taken" in shown
     assert "test_of_nothing" not in shown
     special = broken().replace("return sum(prices)", "return 3 if prices == [5] else sum(prices)")
     assert score(task, {"shop/prices.py": special}) == ("unsolved", "5 tests were to pass, and 2 of them do not.")
     with AutoExploreSandbox(task.folder(), limits=LIMITS) as sandbox:
         sandbox.overlay.write("shop/prices.py", special.encode())
-        assert CodeRules(task).check(sandbox) == ("3 of 3 tests pass.\n", "", 0, None)
+        assert task.check(sandbox) == ("3 of 3 tests pass.\n", "", 0, None)
 
 
 def test_what_does_not_count_is_as_it_was(task: CodeTask) -> None:
@@ -145,7 +143,7 @@ def test_another_wording_is_accepted_where_no_test_asserts_it(task: CodeTask) ->
 
 @pytest.mark.parametrize("name", list(cheats())[::6])
 def test_a_cheat_is_no_win(task: CodeTask, name: str) -> None:
-    seen = calls_of(task).answers
+    seen = task.recorded_calls().answers
     found = score(task, {"shop/prices.py": cheated(broken(), cheats()[name], seen, "total")})
     assert found.kind == "unsolved", found
 
@@ -153,7 +151,6 @@ def test_a_cheat_is_no_win(task: CodeTask, name: str) -> None:
 @pytest.mark.parametrize("name", ["gift-cards/2fe02e485fed1786", "invoice-match/61df4e3611f538ad"])
 def test_a_table_of_answers_is_no_win_where_few_arguments_tell_right_from_wrong(name: str) -> None:
     task = next(code_tasks(split)[name] for split in ("train", "validation", "test") if name in code_tasks(split))
-    rules = CodeRules(task)
     path = task.pieces[0][0]
     table = """
 import __main__
@@ -161,8 +158,8 @@ SEEN = @SEEN@
 own = __main__.Calls.answer
 __main__.Calls.answer = lambda calls, question: SEEN.get(question) or own(calls, question)
 """
-    assert rules.score({path: cheated(rules.before()[path], table, calls_of(task).answers)}).kind == "unsolved"
-    assert rules.score(rules.solution()).kind == "solved"
+    assert task.score({path: cheated(task.before()[path], table, task.recorded_calls().answers)}).kind == "unsolved"
+    assert task.score(task.solution()).kind == "solved"
 
 
 def test_a_forged_error_has_no_words() -> None:
@@ -182,8 +179,8 @@ def test_sources_that_let_the_judge_wait_in_each_round_lose_in_time(monkeypatch:
         time.sleep(0.06)
         return ["no answer"]
 
-    book = verdict.Book([], ["shop"], [], {asked[-1]: '["returned", 3, null, "", ""]'}, [], {})
-    assert verdict.failing(book, changed, lambda _: None, right, ["test"]) == ["test"]
+    recorded = verdict.RecordedCalls([], ["shop"], [], {asked[-1]: '["returned", 3, null, "", ""]'}, [], {})
+    assert verdict.failing(recorded, changed, lambda _: None, right, ["test"]) == ["test"]
     assert len(rounds) < 8
 
 
@@ -192,15 +189,14 @@ def test_sources_that_let_the_judge_wait_in_each_round_lose_in_time(monkeypatch:
 @pytest.mark.parametrize("number", [40, 70, 100])
 def test_no_cheat_wins_a_task_of_the_test_split(number: int) -> None:
     task = list(code_tasks("test").values())[number]
-    rules = CodeRules(task)
     path = task.pieces[0][0]
     won = [
         name
         for name, cheat in cheats().items()
-        if rules.score({path: cheated(rules.before()[path], cheat, calls_of(task).answers)}).kind == "solved"
+        if task.score({path: cheated(task.before()[path], cheat, task.recorded_calls().answers)}).kind == "solved"
     ]
     assert not won
-    assert rules.score(rules.solution()).kind == "solved"
+    assert task.score(task.solution()).kind == "solved"
 
 
 @pytest.mark.slow
@@ -211,14 +207,14 @@ def test_a_hundred_repairs_that_are_written_otherwise_are_wins() -> None:
     tried = [(known[name], mended(known[name], text)) for name, text in by_hand().items()]
     for number in range(92):
         task = everything[number * len(everything) // 92]
-        tried.append((task, {path: otherwise(text, number) for path, text in CodeRules(task).solution().items()}))
+        tried.append((task, {path: otherwise(text, number) for path, text in task.solution().items()}))
     refused: list[str] = []
     for task, sources in tried:
-        if CodeRules(task).score(sources).kind != "solved":
-            with AutoExploreSandbox(subject_of(task).root, limits=LIMITS) as sandbox:
+        if task.score(sources).kind != "solved":
+            with AutoExploreSandbox(task.right.root, limits=LIMITS) as sandbox:
                 for path, text in sources.items():
                     sandbox.overlay.write(path, text.encode())
-                ends = run_tests(sandbox, subject_of(task).arguments)
+                ends = run_tests(sandbox, task.right.arguments)
             refused += [task.id] if all(map(ends.passed, task.tests)) else []  # another wording that a test asserts
     assert len(refused) <= 1, refused
 
@@ -266,7 +262,7 @@ def test_values_come_back_from_their_plain_form_which_tells_them_apart(one: obje
 
 
 def test_code_that_kills_the_referee_or_never_ends_is_no_win(task: CodeTask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(testing, "SECONDS", 1)
+    monkeypatch.setattr(sandbox_tests, "SECONDS", 1)
     killing = broken() + "\nimport os, signal\nos.kill(os.getppid(), signal.SIGKILL)\n"
     assert score(task, {"shop/prices.py": killing}).kind == "unsolved"
     assert score(task, {"shop/prices.py": PRICES + "\nwhile True:\n    pass\n"}).kind == "unsolved"
@@ -274,28 +270,28 @@ def test_code_that_kills_the_referee_or_never_ends_is_no_win(task: CodeTask, mon
 
 def test_a_repository_that_changed_is_refused(task: CodeTask) -> None:
     (task.repository.folder / "shop" / "prices.py").write_text("x = 1\n")
-    tasks.__dict__["_subject"].cache_clear()
+    code_tasks_module.__dict__["_opened"].cache_clear()
     with pytest.raises(UsageError, match="is not the repository of the task shop/1"):
-        CodeRules(task)
+        task.folder()
 
 
-def data_score(name: str, change: Mapping[str, str]) -> Verdict:
-    rules = DataRules(data_tasks("test")[f"coffee-company/{name}"])
-    return rules.score({**rules.solution(), **change})
+def data_score(name: str, change: Mapping[str, str]) -> ChangeVerdict:
+    task = data_tasks("test")[f"coffee-company/{name}"]
+    return task.score({**task.solution(), **change})
 
 
 @pytest.mark.parametrize("name", ["takings-of-a-month-1", "top-products-2", "busy-hours-3"])
 def test_the_answer_of_a_program_is_a_win_and_a_program_that_knows_the_answer_is_none(name: str) -> None:
     assert data_score(name, {}).kind == "solved"
-    rules = DataRules(data_tasks("test")[f"coffee-company/{name}"])
-    (output,) = (path for path in rules.before() if path != "answer.py")
-    saved = rules.solution()[output]
+    task = data_tasks("test")[f"coffee-company/{name}"]
+    (output,) = (path for path in task.before() if path != "answer.py")
+    saved = task.solution()[output]
     known = data_score(name, {"answer.py": f"with open({output!r}, 'w') as file:\n    file.write({saved!r})\n"})
     assert known == (
         "unsolved", "Run again over the tables, or over tables with other rows, answer.py does not answer."
     )  # fmt: skip
     assert data_score(name, {output: saved.replace("0", "1", 1)}).words == f"{output} does not hold the answer."
-    assert rules.score({}).words == "There is no answer.py."
+    assert task.score({}).words == "There is no answer.py."
 
 
 def test_every_data_task_has_an_answer_that_depends_on_the_rows() -> None:
@@ -303,5 +299,5 @@ def test_every_data_task_has_an_answer_that_depends_on_the_rows() -> None:
     assert len({each.id for each in everything}) == len(everything)
     assert len(data_tasks("test")) >= 30
     for each in everything:
-        assert len(other_tables(each)) == 2
+        assert len(each.other_tables()) == 2
     assert {each.kind for each in data_tasks("test").values()} == {"figure", "table", "chart"}

@@ -10,10 +10,10 @@ import pytest
 import natlang_envs
 from natlang_envs import UsageError
 from natlang_envs.change.listed_edits.env import AutoExploreChangeEnv
-from natlang_envs.change.listed_edits.tasks import Bench, ChangeTasks, kinds_of_task, make_tasks
+from natlang_envs.change.listed_edits.tasks import ChangeTask, ChangeTasks, kinds_of_task, make_tasks
 from natlang_envs.change.making.make_tasks import MORE_IN_A_FUNCTION, MORE_OF_AN_OPERATOR
 from natlang_envs.change.repositories import data_folder
-from natlang_envs.change.task_files import shipped_books
+from natlang_envs.change.task_files import shipped_task_files
 from natlang_envs.making import make_env
 from natlang_envs.repository.texts import FILE_BUDGET
 
@@ -22,23 +22,23 @@ EACH = ("train", "validation", "test")
 EVERY = 7  # task is looked at; all in a few releases
 
 
-def sample(tasks: ChangeTasks) -> list[Bench]:
+def sample(tasks: ChangeTasks) -> list[ChangeTask]:
     return [tasks.load(task_id, FILE_BUDGET) for task_id in list(tasks.ids())[::EVERY]]
 
 
 def test_a_bug_is_mended_by_the_edit_that_takes_it_back_and_noticed_by_a_hidden_test() -> None:
-    for bench in sample(make_tasks("all", "embedded", None)):
-        right = [bench.source(bench.file).edits[number] for number in bench.right()]
-        assert bench.line in {edit.line for edit in right}
-        assert bench.fails(None) == bench.broken
-        assert (bench.visible & bench.broken).bit_count() == 1
-        assert (bench.visible & ~bench.broken).bit_count() >= 1
-        assert (bench.broken & ~bench.visible).bit_count() >= 1
+    for task in sample(make_tasks("all", "embedded", None)):
+        right = [task.source(task.file).edits[number] for number in task.right()]
+        assert task.line in {edit.line for edit in right}
+        assert task.fails(None) == task.broken
+        assert (task.visible & task.broken).bit_count() == 1
+        assert (task.visible & ~task.broken).bit_count() >= 1
+        assert (task.broken & ~task.visible).bit_count() >= 1
 
 
 def test_there_are_many_tasks_in_few_bytes() -> None:
-    count = {split: sum(len(book.tasks) for book in shipped_books(split).values()) for split in EACH}
-    own = sum(len(book.tasks) for book in shipped_books("test").values() if book.kind == "own")
+    count = {split: sum(len(task_file.tasks) for task_file in shipped_task_files(split).values()) for split in EACH}
+    own = sum(len(task_file.tasks) for task_file in shipped_task_files("test").values() if task_file.kind == "own")
     assert count["train"] >= 600
     assert count["validation"] >= 100
     assert count["test"] >= 200
@@ -49,8 +49,8 @@ def test_there_are_many_tasks_in_few_bytes() -> None:
 @pytest.mark.parametrize("split", EACH)
 def test_few_tasks_of_a_repository_are_alike(split: str) -> None:
     few, percent = (MORE_IN_A_FUNCTION, MORE_OF_AN_OPERATOR) if split == "train" else (3, 15)
-    for book in shipped_books(split).values():
-        rows = book.tasks.values()
+    for task_file in shipped_task_files(split).values():
+        rows = task_file.tasks.values()
         assert max(Counter((row["file"], row["line"]) for row in rows).values()) == 1
         assert max(Counter((row["file"], row["function"]) for row in rows).values()) <= few
         assert max(Counter(row["operator"] for row in rows).values()) <= max(1, len(rows) * percent // 100)
@@ -58,11 +58,11 @@ def test_few_tasks_of_a_repository_are_alike(split: str) -> None:
 
 def test_no_list_tells_where_the_bug_is() -> None:
     """A broken source has the same lines that can be edited, and of the broken line about as many edits."""
-    for bench in sample(make_tasks("all", "embedded", None)):
-        broken, whole = bench.source(bench.file), bench.shelf.source(bench.file)
+    for task in sample(make_tasks("all", "embedded", None)):
+        broken, whole = task.source(task.file), task.repository.source(task.file)
         assert broken.of_line.keys() == whole.of_line.keys()
         assert broken.pages == whole.pages
-        assert abs(len(broken.of_line[bench.line]) - len(whole.of_line[bench.line])) <= 1
+        assert abs(len(broken.of_line[task.line]) - len(whole.of_line[task.line])) <= 1
 
 
 def test_every_task_is_won_by_the_oracle_within_the_horizon() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from natlang_envs import UsageError
-from natlang_envs.change.making.fork_runner import Runner, failing, open_subject
+from natlang_envs.change.making.fork_runner import Runner, failing, open_tested
 from natlang_envs.change.making.make_tasks import make
 from natlang_envs.change.making.outcome_tables import scan
 from natlang_envs.change.making.usable_tests import describe, usable
@@ -82,7 +82,7 @@ def test_what_cannot_be_used_is_left_out_in_one_line_and_nothing_else(good: Path
     text, why = BAD[kind]
     write(good, {"tests/test_bad.py": text})
     before = sorted(path.relative_to(good) for path in good.rglob("*") if "__pycache__" not in path.parts)
-    tests, left_out = usable(open_subject(good), seconds=0.3)
+    tests, left_out = usable(open_tested(good), seconds=0.3)
     left = [name for name in tests if "test_bad" not in name]
     assert left == [f"tests/test_good.py::test_{name}" for name in NAMES]
     (line,) = describe(left_out)
@@ -99,7 +99,7 @@ def test_slow_tests_are_left_out_until_the_rest_fits(good: Path) -> None:
     write(
         good, {"tests/test_bad.py": slow + "def test_a(): spin(.05)\ndef test_b(): spin(.2)\ndef test_c(): spin(.02)\n"}
     )
-    tests, left_out = usable(open_subject(good), seconds=0.8)
+    tests, left_out = usable(open_tested(good), seconds=0.8)
     assert list(left_out) == ["tests/test_bad.py::test_b"]
     assert "all tests together may take 0.2 s" in describe(left_out)[0]
     assert len(tests) == len(NAMES) + 2
@@ -108,7 +108,7 @@ def test_slow_tests_are_left_out_until_the_rest_fits(good: Path) -> None:
 def test_all_kinds_at_once_are_left_out_and_the_rest_makes_tasks(good: Path, tmp_path: Path) -> None:
     write(good, {f"tests/test_{kind}.py": text for kind, (text, _) in BAD.items()})
     write(good, {"broken.py": "def f(:\n", "latin.py": b"x = '\xff'\n", "carriage.py": b"x = 1\ry = 2\n"})
-    first, *rows = make(open_subject(good), tmp_path / "tasks.jsonl", 5, seconds=0.3)
+    first, *rows = make(open_tested(good), tmp_path / "tasks.jsonl", 5, seconds=0.3)
     left = first["left_out"]
     assert {"broken.py", "latin.py", "carriage.py"} <= set(left)
     assert {name.partition("::")[0] for name in left if name.startswith("tests")} >= {
@@ -126,10 +126,10 @@ def test_a_repository_none_of_whose_tests_can_be_used_is_refused(tmp_path: Path)
     with pytest.raises(
         UsageError, match=r"no tests that can be used, such as tests/test_a.py::test_a, which fails before"
     ):
-        usable(open_subject(tmp_path), seconds=0.3)
+        usable(open_tested(tmp_path), seconds=0.3)
     write(tmp_path, {"tests/conftest.py": "import nothing_of_that_name\n"})
     with pytest.raises(UsageError, match="cannot be collected: run pytest there"):
-        usable(open_subject(tmp_path), seconds=0.3)
+        usable(open_tested(tmp_path), seconds=0.3)
 
 
 def test_what_a_test_leaves_behind_reaches_no_other_run(good: Path) -> None:
@@ -144,7 +144,7 @@ def test_what_a_test_leaves_behind_reaches_no_other_run(good: Path) -> None:
         good,
         {"tests/test_note.py": "from prices import note\n\n\ndef test_the_first_is_one():\n    assert note(1) == 1\n"},
     )
-    subject = open_subject(good)
+    subject = open_tested(good)
     tests, left_out = usable(subject, seconds=0.3)
     assert (len(tests), left_out) == (5, {})
     with Runner(subject, 0.3) as runner:
@@ -179,7 +179,7 @@ def test_what_is_drawn_first():
 """
         },
     )
-    subject = open_subject(good)
+    subject = open_tested(good)
     tests, left_out = usable(subject, seconds=0.3)
     assert not left_out
     with Runner(subject, 0.3) as runner:

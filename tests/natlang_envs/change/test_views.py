@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from natlang_envs.change.listed_edits.episode import ran
-from natlang_envs.change.listed_edits.views import WIDTH, Source, View, cut, folder_views
+from natlang_envs.change.listed_edits.views import WIDTH, ChangeView, EditableSource, cut, folder_views
 from natlang_envs.repository.entries import Folder
 
 names = st.text(st.sampled_from("ab é"), min_size=1, max_size=3)
@@ -27,8 +27,8 @@ def test_a_folder_lists_each_name_once_in_pages_of_forty_commands(
         )
 
 
-def _all(view: View) -> tuple[str, ...]:
-    commands = view.listed(edited=True, tests=True).commands
+def _all(view: ChangeView) -> tuple[str, ...]:
+    commands = view.listed(edited=True, tests=True)[0]
     assert len(commands) <= 40
     assert commands[-4:] == ("undo", "test", "submit", "exit")
     return commands
@@ -40,24 +40,24 @@ LINES = st.sampled_from(["", "# note", "a = a + 1", "if a > 1 and b < 2: a = b -
 @settings(deadline=None, max_examples=50)
 @given(st.lists(LINES, min_size=1, max_size=900))
 def test_a_source_is_paged_whole_and_every_edit_is_reached(lines: list[str]) -> None:
-    source = Source("top/a.py", "\n".join(lines) + "\n", 0)
+    source = EditableSource("top/a.py", "\n".join(lines) + "\n", 0)
     pages = [source.view(("file", "top/a.py", 0, number)) for number in range(len(source.pages))]
     assert [line for page in source.pages for line in page] == list(range(1, len(source.lines) + 1))
     reached: list[int] = []
     for page in pages:
         for command in _all(page):
             if command.startswith("line "):
-                view = source.view(page.moves[command].key)
+                view = source.view(page.effects[command].key)
                 while True:
-                    reached += [move.number for move in view.moves.values() if move.kind == "edit"]
+                    reached += [move.number for move in view.effects.values() if move.kind == "edit"]
                     assert all(len(each) < WIDTH + 20 for each in view.text.splitlines())
                     if "next page" not in _all(view):
                         break
-                    view = source.view(view.moves["next page"].key)
+                    view = source.view(view.effects["next page"].key)
     assert reached == list(range(len(source.edits)))
     shown, waiting = {0}, [0]
     while waiting:
-        for move in pages[waiting.pop()].moves.values():
+        for move in pages[waiting.pop()].effects.values():
             if move.key[0] == "file" and move.key[3] not in shown:
                 shown.add(move.key[3])
                 waiting.append(move.key[3])

@@ -26,7 +26,7 @@ _END = ("returned", "raised")
 _COMPARING = ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__")
 
 
-class Book(NamedTuple):
+class RecordedCalls(NamedTuple):
     """What is known of right sources.
 
     Attributes:
@@ -58,7 +58,7 @@ class Book(NamedTuple):
         return self.ask(run, [*self.answers]) != self.answers
 
 
-def make(run: Run, sources: Sequence[str], arguments: Sequence[str]) -> Book:
+def record(run: Run, sources: Sequence[str], arguments: Sequence[str]) -> RecordedCalls:
     """Record the calls that the tests of right sources make, and have fresh questions answered.
 
     Args:
@@ -68,18 +68,18 @@ def make(run: Run, sources: Sequence[str], arguments: Sequence[str]) -> Book:
     """
     found = run({"sources": sources, "arguments": arguments})
     said: dict[str, str] = found["answers"]
-    book = Book(sources, found["modules"], found["path"], {}, [], {})
-    again = book.ask(run, [*said]) or {}
+    calls = RecordedCalls(sources, found["modules"], found["path"], {}, [], {})
+    again = calls.ask(run, [*said]) or {}
     same = {question: answer for question, answer in said.items() if again.get(question) == answer and _told(answer)}
-    book = book._replace(answers=same, local=sorted(said.keys() - same.keys()))
-    return book._replace(fresh=_steady(book, run, fresh(list(same), _FRESH), said.keys()))
+    calls = calls._replace(answers=same, local=sorted(said.keys() - same.keys()))
+    return calls._replace(fresh=_steady(calls, run, fresh(list(same), _FRESH), said.keys()))
 
 
-def _steady(book: Book, run: Run, made: Iterable[str], known: Container[str]) -> dict[str, str]:
+def _steady(calls: RecordedCalls, run: Run, made: Iterable[str], known: Container[str]) -> dict[str, str]:
     """Return the answers that right sources give twice alike, to questions not known, and of kinds that tests know."""
     questions = sorted({each for each in made if each not in known})
-    kinds = {(_name(question), _kind(answer)) for question, answer in book.answers.items()}
-    first, second = (book.ask(run, questions) or {} for _ in range(2))
+    kinds = {(_name(question), _kind(answer)) for question, answer in calls.answers.items()}
+    first, second = (calls.ask(run, questions) or {} for _ in range(2))
     return {
         question: answer
         for question, answer in first.items()
@@ -88,39 +88,39 @@ def _steady(book: Book, run: Run, made: Iterable[str], known: Container[str]) ->
 
 
 def failing(
-    book: Book, changed: Run, broken: Run, right: Run, tests: Sequence[str], arguments: Sequence[str] = ()
+    calls: RecordedCalls, changed: Run, broken: Run, right: Run, tests: Sequence[str], arguments: Sequence[str] = ()
 ) -> list[str] | None:
     """Return the tests that do not hold with changed sources; None where copied answers make them hold.
 
     Args:
-        book: What is known of the right sources.
+        calls: What is known of the right sources.
         changed: Over the changed sources.
         broken: Over the sources before the change.
         right: Over the right sources and the tests.
         tests: Their ids.
         arguments: For pytest, besides.
     """
-    before = book.ask(broken, [*book.answers, *book.fresh]) or {}
-    if sum(before.get(question) != answer for question, answer in book.fresh.items()) < _FEW:
-        telling = [question for question, answer in book.answers.items() if before.get(question) != answer]
-        near = _steady(book, right, fresh(telling, _NEAR), {*book.answers, *book.fresh, *book.local})
-        before |= book.ask(broken, [*near]) or {}
-        book = book._replace(fresh=book.fresh | near)
-    said = book.ask(changed, [*book.answers, *book.fresh])
+    before = calls.ask(broken, [*calls.answers, *calls.fresh]) or {}
+    if sum(before.get(question) != answer for question, answer in calls.fresh.items()) < _FEW:
+        telling = [question for question, answer in calls.answers.items() if before.get(question) != answer]
+        near = _steady(calls, right, fresh(telling, _NEAR), {*calls.answers, *calls.fresh, *calls.local})
+        before |= calls.ask(broken, [*near]) or {}
+        calls = calls._replace(fresh=calls.fresh | near)
+    said = calls.ask(changed, [*calls.answers, *calls.fresh])
     if said is None:
         return list(tests)
-    other = {question for question, answer in book.answers.items() if said[question] != answer}
+    other = {question for question, answer in calls.answers.items() if said[question] != answer}
     if any(_name(question).endswith(_COMPARING) for question in other):  # no test may rest on these
         return list(tests)
     if other:
-        failed = _failed(book, {each: said[each] for each in book.answers}, changed, right, tests, arguments)
+        failed = _failed(calls, {each: said[each] for each in calls.answers}, changed, right, tests, arguments)
         if failed:
             return failed
-    if all(said[question] == answer for question, answer in book.fresh.items()):
+    if all(said[question] == answer for question, answer in calls.fresh.items()):
         return []
     reworded = {_name(question) for question in other}
     wrong: defaultdict[tuple[str, bool], list[bool]] = defaultdict(list)
-    for question, answer in book.fresh.items():
+    for question, answer in calls.fresh.items():
         same = said[question] == answer
         if _name(question) in reworded and said[question] != before.get(question):
             same = _wordless(said[question]) == _wordless(answer)
@@ -129,21 +129,31 @@ def failing(
 
 
 def _failed(
-    book: Book, table: dict[str, str], changed: Run, right: Run, tests: Sequence[str], arguments: Sequence[str]
+    calls: RecordedCalls,
+    table: dict[str, str],
+    changed: Run,
+    right: Run,
+    tests: Sequence[str],
+    arguments: Sequence[str],
 ) -> list[str]:
     """Return the tests that fail with answers of changed sources, which are asked for more where a test needs them."""
     waiting = list(tests)
     failed: set[str] = set()
     end = time.monotonic() + _SECONDS
     for _ in range(_ROUNDS):
-        asked = {"sources": book.sources, "table": table, "local": book.local, "arguments": [*arguments, *waiting]}
+        asked = {
+            "sources": calls.sources,
+            "table": table,
+            "local": calls.local,
+            "arguments": [*arguments, *waiting],
+        }
         found: dict[str, Any] = right(asked) or {"parts": {}, "unknown": {}}
         unknown: dict[str, str] = found["unknown"]  # by test; of no test where a file of tests asks it when imported
         ended = {test for test in waiting if test not in unknown and "" not in unknown}
         failed |= {test for test in ended if not passed(found["parts"].get(test, []))}
         waiting = [test for test in waiting if test not in ended]
         in_time = time.monotonic() < end
-        more = book.ask(changed, list(set(unknown.values()))) if unknown and in_time else None
+        more = calls.ask(changed, list(set(unknown.values()))) if unknown and in_time else None
         if not waiting or more is None:
             break
         table |= more

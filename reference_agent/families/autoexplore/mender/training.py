@@ -90,7 +90,7 @@ class Bugs:
         env = self.envs["repository"]
         for name in {name.partition("/")[0]: name for name in self.names}.values():
             env.reset(options={"task_id": name})
-            roots[env.bench.shelf.root] = None
+            roots[env.change_task.repository.root] = None
         files = [(root, file) for root in roots for file in sorted(root.rglob("*.py"))]
         return [file.read_text("utf-8") for root, file in files if "test" not in file.relative_to(root).as_posix()]
 
@@ -190,16 +190,16 @@ def _step(judge: Judge, optimizer: torch.optim.Optimizer, loss: Tensor) -> None:
 
 def right(env: AutoExploreChangeEnv, options: Sequence[Option]) -> list[int]:
     """Return the options that lead to a repair, as far as is seen (privileged)."""
-    bench = env.bench
-    source = bench.source(bench.file)
-    mending = {(source.edits[number].line, source.edited(number).preview) for number in bench.right()}
+    task = env.change_task
+    source = task.source(task.file)
+    mending = {(source.edits[number].line, source.edited(number).preview) for number in task.right()}
     lines = {line for line, _ in mending}
-    here = [(at, each) for at, each in enumerate(options) if each.path == bench.file]
+    here = [(at, each) for at, each in enumerate(options) if each.path == task.file]
     ways = (
         [at for at, each in here if each.kind == EDIT and (each.number, each.text) in mending],
         [at for at, each in here if each.kind == EDIT and each.number in lines],
         [at for at, each in here if each.kind == PAGE],
-        [at for at, each in enumerate(options) if each.kind == FOLDER and bench.file.startswith(f"{each.path}/")],
+        [at for at, each in enumerate(options) if each.kind == FOLDER and task.file.startswith(f"{each.path}/")],
     )
     return next((each for each in ways if each), [])
 
