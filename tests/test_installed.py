@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -58,3 +59,14 @@ def test_an_installed_package_has_the_change_tasks_of_the_repository(built: Path
     assert Path(folder) == ROOT / "datasets" / "change"
     assert Path(unpacked).parent == tmp_path / "datasets"
     assert installed == checkout
+
+
+@pytest.mark.slow
+def test_a_source_distribution_has_the_package_and_no_part_of_the_tests(tmp_path: Path) -> None:
+    build = [sys.executable, "setup.py", "-q", "egg_info", "--egg-base", str(tmp_path), "sdist", "-d", str(tmp_path)]
+    done = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    with tarfile.open(*tmp_path.glob("*.tar.gz")) as archive:
+        rooms = {name.split("/")[1] for name in archive.getnames() if "/" in name}
+    assert rooms >= {"natlang_envs", "reference_agent", "leaderboard", "datasets", "setup.py"}
+    assert "tests" not in rooms  # a part of them would fail at collection

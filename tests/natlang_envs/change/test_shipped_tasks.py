@@ -14,7 +14,7 @@ from natlang_envs.change.listed_edits.tasks import ChangeTask, ChangeTasks, kind
 from natlang_envs.change.making.make_tasks import MORE_IN_A_FUNCTION, MORE_OF_AN_OPERATOR
 from natlang_envs.change.repositories import data_folder
 from natlang_envs.change.task_files import shipped_task_files
-from natlang_envs.making import make_env
+from natlang_envs.make_env import make_env
 from natlang_envs.repository.texts import FILE_BUDGET
 
 IDS = [entry.id for entry in natlang_envs.ENVIRONMENTS if "Change" in entry.id and "Free" not in entry.id]
