@@ -72,11 +72,9 @@ class RepositoryEntry:
 
     @property
     def listed(self) -> Path:
-        """The file of its tasks."""
         return listed_folder(self.split) / f"{self.name}.jsonl.gz"
 
     def open(self) -> SourcesWithTests:
-        """Read its sources."""
         return open_tested(self.folder, self.tests, self.sources, self.arguments)
 
 
@@ -101,13 +99,11 @@ def _digest(archive: Path) -> str:
 
 
 def listed_folder(split: str) -> Path:
-    """Return the folder of a split's files of tasks with listed edits."""
     return data_folder() / "listed" / split
 
 
 @cache
 def change_repositories() -> dict[str, RepositoryEntry]:
-    """Return all of them by name, in the order of the file."""
     content = (data_folder() / "repositories.toml").read_text(encoding="utf-8")
     tables: list[dict[str, Any]] = tomllib.loads(content)["repository"]
     return {table["name"]: _read(table) for table in tables}

@@ -1,19 +1,16 @@
 """AutoExplore-ChangeFree: tested code is mended, or a question about tables answered, by free editing in the sandbox.
 
-env            the environment: the copilot's commands, and a verdict at the end
-rules          what tasks of both kinds have
-scoring        the rules of code tasks, and the recorded calls that they are scored by
-data_tasks     the rules of data tasks, and the programs that answer them
-drawing        all tasks, by split
-tasks          code tasks, as their files hold them
-tables         answers of questions about tables
-why            why a command does nothing
-patching       a patch as commands, which an entry records
-protocols      writes the board's protocol
-agents         a chat model as a player
-making         makes code tasks: what can be taken out of a source
-test_files     files of tests without some of their tests
-testing        runs tests, and asks sources, in the sandbox
-inside/        the scripts that do so there, and the comparison
-lab            pytest, pinned and compiled
+env              the environment: the copilot's commands, and a verdict at the end
+free_task        what tasks of both kinds have
+code_tasks       tasks about code, scored by recorded calls
+data_tasks       tasks about tables, scored by running a program again
+table_questions  questions about tables, and the programs that answer them
+task_sampling    all tasks, by split
+causes           why a command does nothing
+patching         a patch as commands, which an entry records
+agents           a chat model as a player
+test_files       files of tests without some of their tests
+sandbox_tests    runs tests, and asks sources, in the sandbox
+inside/          the scripts that do so there, and the comparison
+pinned_pytest    the lab: pytest, pinned and compiled
 """

@@ -105,7 +105,6 @@ class CodeTask(FreeTask):
         return {**sources, **broken(sources, self.pieces)}
 
     def before(self) -> Mapping[str, str]:
-        """Return the sources of the broken repository."""
         return self._before
 
     def check(self, sandbox: AutoExploreSandbox) -> CommandResult:
@@ -122,7 +121,6 @@ class CodeTask(FreeTask):
         return CommandResult("\n".join(lines) + "\n", "", 1 if failed or unread or not run.parts else 0)
 
     def solution(self) -> Mapping[str, str]:
-        """Return the sources that were broken as they should be."""
         return {file: self.right.sources[file] for file, *_ in self.pieces}
 
     def score(self, kept: Mapping[str, str]) -> ChangeVerdict:
@@ -192,7 +190,6 @@ def _explained(run: RunOutcomes, test: str) -> str:
 
 
 def tasks_file(split: str) -> Path:
-    """Return the file of a split's code tasks."""
     return data_folder() / "free" / f"{split}.jsonl"
 
 

@@ -108,7 +108,6 @@ class DataTask(FreeTask):
 
     @property
     def output(self) -> str:
-        """The file that the program writes."""
         return OUTPUTS[self.kind]
 
     def folder(self) -> Path:

@@ -112,7 +112,6 @@ class AutoExploreChangeFreeEnv(NatLangEnv):
 
     @property
     def task(self) -> str:
-        """What is asked."""
         return self._task.issue
 
     def _begin(self, task_id: str) -> str:

@@ -39,7 +39,6 @@ class Wheel:
 
     @property
     def archive(self) -> str:
-        """What it is called in the cache."""
         return f"{self.name}-{self.version}{_PLAIN}"
 
 

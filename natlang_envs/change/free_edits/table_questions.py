@@ -56,12 +56,10 @@ class TableQuestion:
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """The tables that it is about."""
         return (self.table, *self.joined[:1])
 
     @property
     def columns(self) -> list[str]:
-        """The names of the answer's columns."""
         return [*self.by, self.value.rpartition(" ")[2]]
 
     def program(self) -> str:

@@ -15,7 +15,6 @@ from natlang_envs.tasks import TaskList, check_in_split, check_split
 
 
 def free_tasks(split: str) -> dict[str, FreeTask]:
-    """Return the tasks of one split by their ids."""
     return {**code_tasks(split), **data_tasks(split)}
 
 
@@ -41,7 +40,6 @@ class FreeTasks(TaskList):
         check_in_split(task_id, self._all[task_id][1], self.split)
 
     def load(self, task_id: str) -> FreeTask:
-        """Return a task of any split."""
         return self._all[task_id][0]
 
 

@@ -29,12 +29,10 @@ class TestFunction(NamedTuple):
 
     @property
     def last(self) -> int:
-        """Its last line."""
         return self.node.end_lineno or self.node.lineno
 
 
 def functions(text: str) -> list[TestFunction]:
-    """Return the tests of a file, in order."""
     return list(_in(ast.parse(text).body, ""))
 
 
@@ -53,7 +51,6 @@ def function_of(test: str) -> tuple[str, str]:
 
 
 def by_file(functions: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
-    """Return the functions of each file."""
     found: dict[str, set[str]] = {}
     for file, name in functions:
         found.setdefault(file, set()).add(name)

@@ -93,12 +93,10 @@ def _laid_out(asked: Mapping[str, Any], folder: Path) -> tuple[Path, Path]:
 
 
 def files_of(asked: Mapping[str, Any]) -> list[str]:
-    """Return the files of the tests."""
     return sorted({test.partition("::")[0] for test in asked["tests"]})
 
 
 def main() -> None:
-    """Record the calls, or write the reward."""
     if os.geteuid():
         sys.exit("The judge runs as root, as in its image, so that what is judged runs as somebody else.")
     TESTS.chmod(0o700)

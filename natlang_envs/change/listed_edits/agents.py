@@ -21,7 +21,6 @@ class NothingAgent:
     """Leaves at once: what the score of no repair is."""
 
     def __call__(self, view: AgentInput) -> str:
-        """Return `exit`."""
         del view
         return EXIT
 
@@ -32,7 +31,6 @@ class RandomEditAgent:
     sampling = True
 
     def __call__(self, view: AgentInput) -> str:
-        """Return a random command that leads to an edit."""
         commands = view.admissible_commands
         if SUBMIT in commands:
             return SUBMIT
@@ -56,7 +54,6 @@ class SpectrumAgent:
     privileged = True
 
     def __call__(self, view: AgentInput) -> str:
-        """Return the next command on the way to the best edit that was not tried."""
         env = view.env
         if not isinstance(env, AutoExploreChangeEnv):
             raise UsageError("agent 'spectrum' mends code: give it NatLang/AutoExplore-Change-v0")

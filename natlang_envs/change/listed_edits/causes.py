@@ -111,7 +111,6 @@ def _source_of(episode: ChangeEpisode) -> str:
 
 
 def _named(episode: ChangeEpisode, said: str, verb: str, name: str) -> Why:
-    """Return what is wrong with a command that names a folder or a file."""
     kind, path, _, _ = episode.view.key
     inside = name.removeprefix("./").strip("/")
     if kind != "folder":
@@ -147,11 +146,11 @@ def _line(episode: ChangeEpisode, source: EditableSource, number: int, *more: in
     if kind == "line":
         if number == open_line:
             return Why("already there", "This line is open.")
-        home = next(lines for lines in source.pages if open_line in lines)
+        home = source.pages[source.page_of(open_line)]
         back = (_source_of(episode),) if number in home and number in source.of_line else ()
         return Why("elsewhere", "Another line is open: go back to the source first.", remedy=back)
-    at = next((at for at, lines in enumerate(source.pages) if number in lines), None)
-    if at is None:
+    at = source.page_of(number)
+    if at < 0:
         return Why("not there", "The source has no such line.")
     if at == page:
         return Why("not offered", "This line cannot be edited.")
@@ -186,7 +185,7 @@ def _edit(episode: ChangeEpisode, source: EditableSource, line: int, number: int
                 way = (NEXT if turns > 0 else PREVIOUS,) * abs(turns)
                 return Why("elsewhere", "This edit is on another page.", remedy=way)
             return Why("not offered", "This line has no such edit.")
-        home = next(lines for lines in source.pages if open_line in lines)
+        home = source.pages[source.page_of(open_line)]
         way = (_source_of(episode), f"line {line}") if line in home and line in source.of_line else ()
         return Why("elsewhere", "Another line is open.", remedy=way)
     way = (f"line {line}",)

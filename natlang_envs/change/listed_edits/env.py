@@ -127,12 +127,10 @@ class AutoExploreChangeEnv(AskingEnv[ChangeTasks, ChangeEpisode]):
 
     @property
     def edit(self) -> EditSite | None:
-        """The edit that is made."""
         return self._episode.edit
 
     @property
     def start(self) -> Start:
-        """What is open at the start."""
         return self._start
 
     def _begin(self, task_id: str) -> str:

@@ -53,7 +53,6 @@ class ChangeRepository:
         return found
 
     def source_of(self, path: str, text: str) -> EditableSource:
-        """Return a source with another text."""
         return EditableSource(path, text, self._page[path])
 
     def fails(self, path: str, number: int) -> int:

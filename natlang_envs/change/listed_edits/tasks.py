@@ -61,7 +61,6 @@ class ChangeTask:
 
     @property
     def line(self) -> int:
-        """The broken line."""
         return self._mutation.line
 
     def source(self, path: str) -> EditableSource:

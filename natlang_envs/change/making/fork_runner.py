@@ -126,7 +126,6 @@ def _not_copied(folder: str, names: list[str]) -> set[str]:
 
 
 def files_of(tests: Iterable[str]) -> list[str]:
-    """Return the files of tests, sorted."""
     return sorted({test.partition("::")[0] for test in tests})
 
 
@@ -170,7 +169,6 @@ class Runner:
         self._folder.cleanup()
 
     def path(self, file: str) -> str:
-        """Return a source's whole path."""
         return str(self.root / file)
 
     def ask(self, overlay: Mapping[str, str], jobs: Sequence[Mapping[str, Any]]) -> list[Reply]:

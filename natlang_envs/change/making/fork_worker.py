@@ -46,61 +46,52 @@ WALL_SECONDS = 120  # for a test that sleeps; a busy machine is not that slow
 QUICK = 2  # tests that are called without pytest have half of the time
 
 if TYPE_CHECKING:
-    from natlang_envs.change.making.side_effects import Left, Tracer, act_outside
+    from natlang_envs.change.making.side_effects import LeftBehind, Tracer, act_outside
 else:  # alone, without the suite
     _beside = spec_from_file_location("natlang_side_effects", Path(__file__).with_name("side_effects.py"))
     side_effects = module_from_spec(_beside)
     _beside.loader.exec_module(side_effects)
-    Left, Tracer, act_outside = side_effects.Left, side_effects.Tracer, side_effects.act_outside
+    LeftBehind, Tracer, act_outside = side_effects.LeftBehind, side_effects.Tracer, side_effects.act_outside
 
 Job = dict[str, Any]
 Reply = dict[str, Any]
 
 
-class SourceTexts(SourceFileLoader):
-    """Texts that are imported in place of files."""
+_texts: dict[str, str] = {}  # imported in place of files, by path
+_ran: set[tuple[str, int]] = set()  # functions that ran at import, by file and first line
 
-    texts: dict[str, str] = {}  # noqa: RUF012 - one for the process
-    root = ""
-    imported: set[tuple[str, int]] = set()  # noqa: RUF012 - functions that ran
-    _of_file = SourceFileLoader.get_code
-    _run = SourceFileLoader.exec_module
 
-    @staticmethod
+def _import_texts(root: str) -> None:
+    """Import texts in place of files, and note the functions that run while modules of the repository are imported."""
+    get_code, exec_module = SourceFileLoader.get_code, SourceFileLoader.exec_module
+
     def code(loader: SourceFileLoader, fullname: str) -> CodeType | None:
-        """Return a module's code: that of its text in the overlay, or of its file."""
-        text = SourceTexts.texts.get(loader.path)
-        if text is None:
-            return SourceTexts._of_file(loader, fullname)
-        return compile(text, loader.path, "exec", dont_inherit=True)
+        text = _texts.get(loader.path)
+        return get_code(loader, fullname) if text is None else compile(text, loader.path, "exec", dont_inherit=True)
 
-    @staticmethod
+    def note(frame: FrameType, event: str, _: Any) -> None:
+        if event == "call":
+            _ran.add((frame.f_code.co_filename, frame.f_code.co_firstlineno))
+
     def run(loader: SourceFileLoader, module: ModuleType) -> None:
-        """Import a module, and note the functions that run meanwhile where it is the repository's."""
-        if not loader.path.startswith(SourceTexts.root):
-            return SourceTexts._run(loader, module)
         before = sys.getprofile()
-        sys.setprofile(SourceTexts.profile)
+        if loader.path.startswith(root):
+            sys.setprofile(note)
         try:
-            return SourceTexts._run(loader, module)
+            exec_module(loader, module)
         finally:
             sys.setprofile(before)
 
-    @staticmethod
-    def profile(frame: FrameType, event: str, _: Any) -> None:
-        """Note a function that runs while modules are imported."""
-        if event == "call":
-            SourceTexts.imported.add((frame.f_code.co_filename, frame.f_code.co_firstlineno))
+    SourceFileLoader.get_code = code  # type: ignore[method-assign,assignment]
+    SourceFileLoader.exec_module = run  # type: ignore[method-assign,assignment]
 
 
-class Session:
+class ForkSession:
     """A pytest plugin: once the tests are collected, it does the jobs in place of running them."""
 
     def __init__(self, batch: dict[str, Any], seconds: float, root: str, output: int) -> None:
         self.jobs: list[Job] = batch["jobs"]
-        self.seconds = seconds
-        self.root = root + os.sep
-        self.output = output
+        self.seconds, self.root, self.output = seconds, root + os.sep, output
         self.failed: set[str] = set()
         self.messages: dict[str, list[str]] = {}
         self.acts: list[str] = []
@@ -110,25 +101,21 @@ class Session:
         self.pid = os.getpid()
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Note a test file that cannot be imported."""
         if report.failed:
             lines = [line for line in str(report.longrepr).splitlines() if line.startswith("E ")]
             self.unusable[report.nodeid] = (lines or str(report.longrepr).splitlines() or [""])[-1][2:].strip()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note a failure, of the test or around it."""
         if report.failed:
             self.failed.add(report.nodeid)
 
     def pytest_exception_interact(self, node: pytest.Item | pytest.Collector, call: pytest.CallInfo[None]) -> None:
-        """Note what a test that fails says."""
         if call.excinfo is not None and isinstance(node, pytest.Item):
             kind = call.excinfo.type.__name__
             self.messages.setdefault(node.nodeid, [kind, str(call.excinfo.value)])
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Do the jobs."""
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
         for each in gc.get_objects():
@@ -145,7 +132,7 @@ class Session:
 
     def give_up(self) -> None:
         """Answer all jobs, since importing and collecting does not end."""
-        reply = {"broken": True, "imported": sorted(SourceTexts.imported)}
+        reply = {"broken": True, "imported": sorted(_ran)}
         for _ in self.jobs:
             self._answer(json.dumps(reply).encode())
         os._exit(0)
@@ -177,15 +164,12 @@ class Session:
         self.pid = os.getpid()
         gc.enable()
         modules = [each for each in sys.modules.values() if str(getattr(each, "__file__", "")).startswith(self.root)]
-        every: list[Any] = list(items.values())
-        given = [item.callspec.params for item in every if hasattr(item, "callspec")]
-        left = Left(modules, given)
+        left = LeftBehind(modules, [_parameters(item) for item in items.values()])
         with os.fdopen(output, "wb") as pipe:
             for job in jobs:
-                quick = (
-                    self.seconds / QUICK if self.direct.keys() >= items.keys() and not _by_pytest(job) else self.seconds
-                )
-                signal.setitimer(signal.ITIMER_PROF, quick * (2 if "trace" in job else 1))
+                quick = self.direct.keys() >= items.keys() and not _by_pytest(job)
+                seconds = self.seconds / QUICK if quick else self.seconds
+                signal.setitimer(signal.ITIMER_PROF, seconds * (2 if "trace" in job else 1))
                 # Which tests there are may depend on the overlay; one function's code changes none.
                 reply = {**({} if "changes" in job else self._about(items)), **self._run(job, items)}
                 signal.setitimer(signal.ITIMER_PROF, 0)
@@ -197,7 +181,7 @@ class Session:
             pipe.flush()
 
     def _about(self, items: dict[str, pytest.Item]) -> Reply:
-        return {"collected": list(items), "unusable": self.unusable, "imported": sorted(SourceTexts.imported)}
+        return {"collected": list(items), "unusable": self.unusable, "imported": sorted(_ran)}
 
     def _run(self, job: Job, items: dict[str, pytest.Item]) -> Reply:
         if self.unusable:
@@ -250,7 +234,7 @@ class Session:
         """Call a test that needs nothing of pytest; a quarter of a thousandth of a second is saved."""
         try:
             test: Callable[..., Any] = _function(item) if item.cls is None else getattr(item.cls(), item.originalname)
-            test(**(item.callspec.params if hasattr(item, "callspec") else {}))
+            test(**_parameters(item))
         except (pytest.skip.Exception, pytest.xfail.Exception):
             pass
         except (Exception, SystemExit, pytest.fail.Exception):
@@ -267,6 +251,10 @@ def _by_pytest(job: Job) -> bool:
     return "protocol" in job or "messages" in job or "watch" in job
 
 
+def _parameters(item: pytest.Item) -> dict[str, Any]:
+    return item.callspec.params if hasattr(item, "callspec") else {}  # type: ignore[attr-defined]
+
+
 def _function(item: pytest.Function) -> Callable[..., Any]:
     return cast("Callable[..., Any]", getattr(item, "function"))  # noqa: B009 - pytest gives it no type
 
@@ -277,7 +265,7 @@ def _is_plain(item: pytest.Item) -> TypeGuard[pytest.Function]:
         return False
     # How a parameter is given is told nowhere else.
     definitions: dict[str, Any] = getattr(item, "_fixtureinfo").name2fixturedefs  # noqa: B009 - pytest's own
-    given = item.callspec.params if hasattr(item, "callspec") else {}
+    given = _parameters(item)
     direct = {
         name for name in given
         if name not in definitions or definitions[name][-1].func.__name__ == "get_direct_param_fixture_func"
@@ -315,9 +303,7 @@ def _pieces(reading: int, child: int, seconds: float) -> Iterator[bytes]:
         os.waitpid(child, 0)
 
 
-def _batch(
-    batch: dict[str, Any], arguments: list[str], seconds: float, root: str, limit: float, replies: int
-) -> float:  # fmt: skip
+def _batch(batch: dict[str, Any], arguments: list[str], seconds: float, root: str, limit: float, replies: int) -> float:
     """Do a batch in a fork and write a line for each of its jobs; return the processor time that its fork took."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     reading, writing = os.pipe()
@@ -325,8 +311,8 @@ def _batch(
     if child == 0:
         os.setsid()
         os.dup2(os.open(os.devnull, os.O_RDWR), 2)
-        SourceTexts.texts = batch["overlay"]
-        session = Session(batch, seconds, root, writing)
+        _texts.update(batch["overlay"])
+        session = ForkSession(batch, seconds, root, writing)
         signal.signal(signal.SIGPROF, lambda _number, _frame: session.give_up())
         signal.setitimer(signal.ITIMER_PROF, limit)
         with contextlib.suppress(BaseException):
@@ -353,9 +339,7 @@ def main() -> None:
     os.chdir(root)
     sys.pycache_prefix = temporary + "/compiled"
     # Overlaid sources have the same time and size as their files, so pytest's tests alone may be kept compiled.
-    SourceFileLoader.get_code = SourceTexts.code  # type: ignore[method-assign,assignment]
-    SourceFileLoader.exec_module = SourceTexts.run  # type: ignore[method-assign,assignment]
-    SourceTexts.root = root + os.sep
+    _import_texts(root + os.sep)
     for name in (*(f"_pytest.{each}" for each in default_plugins), "pdb", "tomllib"):  # so that no fork imports them
         importlib.import_module(name)
     gc.disable()

@@ -28,7 +28,6 @@ class HiddenNames:
         self.names = frozenset(name.lower() for name in names)
 
     def told(self, text: str) -> list[str]:
-        """Return the words of a text that are such names."""
         return [word for word in _WORD.findall(text) if word.lower() in self.names]
 
     def shown(self, tests: Sequence[str], failing: int) -> int:

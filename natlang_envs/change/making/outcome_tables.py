@@ -171,7 +171,6 @@ class _Row:
         self.outcomes = [found.outcomes[number]] * len(self.listed)
 
     def edited(self, column: int) -> str:
-        """Return the text after an edit of the broken file."""
         return apply(self._broken, self.listed[column])
 
     def cell(self, column: int) -> tuple[int, str, list[Any]]:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from natlang_envs.change.making.fork_runner import Runner, failing, files_of, names_of, open_tested
+from natlang_envs.change.making.fork_runner import Runner, failing, names_of
 from natlang_envs.change.repositories import change_repositories
-from natlang_envs.change.task_files import edit_of, edits_digest, failing_before, read_journal, unpack
+from natlang_envs.change.task_files import TaskFile, edit_of, edits_digest, failing_before, unpack
 from natlang_envs.errors import UsageError
 from natlang_envs.repository.mutations import apply, edits
 
@@ -74,18 +74,12 @@ def recheck(source: TaskSource, count: int, generator: random.Random, run: Run) 
     Raises:
         UsageError: The tasks are of other files or other edits, or the run cannot be done on this machine.
     """
-    head, *rows = read_journal(source.tasks) or [{}]
-    if "digest" not in head:
-        raise UsageError(f"{source.tasks} is no file of finished tasks, as natlang data mutate writes it")
-    tests: list[str] = head["tests"]
-    if open_tested(source.root, files_of(tests)).digest != head["digest"]:
-        raise UsageError(f"{source.root} is not the repository that the tasks of {source.tasks} are of")
-    tasks = [row for row in rows if "table" in row]
-    if not tasks:
-        raise UsageError(f"{source.tasks} holds no task with a table")
+    file = TaskFile(source.tasks)
+    sources, tests = file.sources(source.root), file.tests
+    tasks = list(file.tasks.values())
     for _ in range(count):
         row = generator.choice(tasks)
-        original = (source.root / row["file"]).read_bytes().decode()
+        original = sources[row["file"]]
         broken = apply(original, edit_of(row))
         made = edits(broken)
         if edits_digest(made) != row["edits_digest"]:
@@ -97,7 +91,7 @@ def recheck(source: TaskSource, count: int, generator: random.Random, run: Run) 
         text, outcome = broken, failing_before(row)
         if number != NOTHING:
             text, outcome = apply(broken, made[number]), unpack(row["table"])[number]
-        table, here = names_of(outcome, tests), run(tests, row["file"], text)
+        table, here = names_of(outcome, tests), run(list(tests), row["file"], text)
         differs = OutcomeDifference(
             row["id"], number, row["file"], tuple(sorted(here - table)), tuple(sorted(table - here))
         )

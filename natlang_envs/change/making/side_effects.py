@@ -1,4 +1,4 @@
-"""What tests do beside passing and failing: the lines they reach, what they leave behind, what they do outside."""
+"""Watches what tests do beside passing and failing: lines reached, things left behind, acts outside the process."""
 
 from __future__ import annotations
 
@@ -16,20 +16,12 @@ LOOKED_INTO = 5000  # objects, for what is left behind
 DEPTH = 4
 _STARTS = ("os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.system", "subprocess.Popen", "pty.spawn")
 _WRITES = (
-    "open",
-    "os.mkdir",
-    "os.remove",
-    "os.rename",
-    "os.rmdir",
-    "os.link",
-    "os.symlink",
-    "os.truncate",
-    "sqlite3.connect",
-)
+    "open", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.link", "os.symlink", "os.truncate", "sqlite3.connect",
+)  # fmt: skip
 
 
 class Tracer:
-    """Which lines of a file run, as the bits of a number."""
+    """Traces which lines of a file run, as the bits of a number."""
 
     def __init__(self, file: str) -> None:
         self._file = file
@@ -65,10 +57,10 @@ def act_outside(event: str, arguments: tuple[Any, ...], root: str) -> str | None
     return None
 
 
-class Left:
-    """What tests may leave behind: what modules and other objects hold, and the process around them.
+class LeftBehind:
+    """Watches what tests may leave behind: the contents of modules and other objects, and the process around them.
 
-    It is noted once. As long as each container holds the very same objects, nothing else can be reached.
+    They are noted once. As long as each container holds the very same objects, nothing else can be reached.
     """
 
     def __init__(self, modules: Sequence[ModuleType], more: Sequence[Any]) -> None:
@@ -123,10 +115,5 @@ class Left:
 
 
 def _process() -> list[Any]:
-    return [
-        os.getcwd(),  # noqa: PTH109 - quicker
-        dict(os.environ),
-        list(sys.path),
-        len(sys.modules),
-        threading.active_count(),
-    ]
+    where = os.getcwd()  # noqa: PTH109 - quicker
+    return [where, dict(os.environ), list(sys.path), len(sys.modules), threading.active_count()]

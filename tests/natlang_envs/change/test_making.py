@@ -285,8 +285,9 @@ def test_a_wrong_cell_of_a_table_is_found(
     listed, source = tmp_path / "shop.jsonl", TaskSource(shop.root, tmp_path / "shop.jsonl")
 
     def checked(count: int, **changed: object) -> list[OutcomeDifference]:
-        head, row = {**rows_of(right)[0], **changed}, {**rows_of(right)[1], **changed}
-        listed.write_text(f"{json.dumps(head)}\n{json.dumps(row)}\n", encoding="utf-8")
+        head, row, *rows = rows_of(right)
+        rows = [{**head, **changed}, {**row, **changed}, *(each for each in rows if "scanned" in each)]
+        listed.write_text("".join(f"{json.dumps(each)}\n" for each in rows), encoding="utf-8")
         return [each for each in recheck(source, count, random.Random(2), in_forks(runner)) if each is not None]
 
     right = tmp_path / "right.jsonl"
@@ -302,7 +303,7 @@ def test_a_wrong_cell_of_a_table_is_found(
         checked(1, edits_digest="0")
     with pytest.raises(UsageError, match=r"the restoring edit of .* does not restore"):
         checked(1, restoring=(int(str(task["restoring"])) + 1) % len(wrong))
-    with pytest.raises(UsageError, match="is not the repository that the tasks of"):
+    with pytest.raises(UsageError, match="are not those of"):
         checked(1, digest="0" * 64)
 
 

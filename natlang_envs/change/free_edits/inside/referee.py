@@ -151,16 +151,13 @@ class Reports:
         return None
 
     def pytest_collectreport(self, report: Any) -> None:
-        """Note a file that cannot be imported."""
         if report.failed:
             self.found["reasons"].setdefault(report.nodeid, report.longreprtext)
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        """Note which test runs."""
         self._now = nodeid
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        """Note how a part of a test ended."""
         self.found["parts"][report.nodeid].append([report.when, report.outcome])
         if report.failed and self._asked.get("explain"):
             self.found["reasons"].setdefault(report.nodeid, report.longreprtext)
@@ -210,7 +207,6 @@ def _answers(asked: dict[str, Any]) -> list[str]:
 
 
 def main(file: str) -> None:
-    """Do what a file asks."""
     asked: dict[str, Any] = json.loads(Path(file).read_bytes())
     resource.setrlimit(resource.RLIMIT_CPU, (asked["seconds"], asked["seconds"]))
     said = os.dup(1)
