@@ -6,47 +6,42 @@ python -m natlang_envs.change.protocols
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from natlang_envs.change.free_edits.env import HORIZON as FREE_HORIZON
 from natlang_envs.change.free_edits.task_sampling import free_tasks
-from natlang_envs.change.listed_edits.env import STARTS
 from natlang_envs.change.listed_edits.episode import HORIZON
 from natlang_envs.change.listed_edits.tasks import make_tasks
 from natlang_envs.change.task_files import open_task_file
 from natlang_envs.evaluation.protocols import Episode, Protocol, write_protocols
 from natlang_envs.tasks import hash_fraction
 
-_NAMES = dict(zip(STARTS, ("", "File", "Line"), strict=True))
-_OPEN = dict(zip(STARTS, ("", ", whose file is open", ", whose line is open"), strict=True))
+# By what is open at the start: the end of the protocol's and the environment's name, and words of the description.
+_STARTS = (
+    ("", "", "Every bug of the test split, {} of them."),
+    ("-file", "File", "Every bug of the test split, whose file is open, {} of them."),
+    ("-line", "Line", "Every bug of the test split, whose line is open, {} of them."),
+)
+_FREE = (
+    "Every task of the test split, {} of them: code to mend, and questions about tables. An entry records patches, "
+    "which are tested in the sandbox."
+)
 
 
 def protocols() -> Iterator[Protocol]:
     """Yield a protocol of listed edits for each start, and the one of free edits: every task of the test split."""
-    ids = sorted(make_tasks("test", None, None).ids(), key=lambda task_id: hash_fraction(f"v1/change/{task_id}"))
-    for start in STARTS:
-        name = _NAMES[start]
-        yield Protocol(
-            f"autoexplore-change{f'-{start}' if name else ''}/v1",
-            f"NatLang/AutoExplore-Change{name}-v0",
-            {"split": "test"},
-            HORIZON,
-            1,
-            tuple(Episode(task_id, seed) for seed, task_id in enumerate(ids)),
-            f"Every bug of the test split{_OPEN[start]}, {len(ids)} of them.",
-        )
-    ids = sorted(free_tasks("test"), key=lambda task_id: hash_fraction(f"v1/change-free/{task_id}"))
-    yield Protocol(
-        "autoexplore-change-free/v1",
-        "NatLang/AutoExplore-ChangeFree-v0",
-        {"split": "test"},
-        FREE_HORIZON,
-        1,
-        tuple(Episode(task_id, seed) for seed, task_id in enumerate(ids)),
-        f"Every task of the test split, {len(ids)} of them: code to mend, and questions about tables. An entry records "
-        "patches, which are tested in the sandbox.",
-    )
+    for ending, name, description in _STARTS:
+        tasks = make_tasks("test", None, None).ids()
+        yield _protocol(f"change{ending}", f"Change{name}", HORIZON, tasks, "v1/change", description)
+    yield _protocol("change-free", "ChangeFree", FREE_HORIZON, free_tasks("test"), "v1/change-free", _FREE)
+
+
+def _protocol(name: str, env: str, horizon: int, tasks: Iterable[str], order: str, description: str) -> Protocol:
+    ids = sorted(tasks, key=lambda task_id: hash_fraction(f"{order}/{task_id}"))
+    episodes = tuple(Episode(task_id, seed) for seed, task_id in enumerate(ids))
+    env_id, words = f"NatLang/AutoExplore-{env}-v0", description.format(len(ids))
+    return Protocol(f"autoexplore-{name}/v1", env_id, {"split": "test"}, horizon, 1, episodes, words)
 
 
 def own_protocol(tasks: Path, repository: Path) -> Protocol:

@@ -1,7 +1,7 @@
 """The repositories that change tasks are made of: services of our own, and pinned source distributions.
 
-`repositories.toml` tells the split of each and what of it is broken and tested. Those that the labelled dataset pins
-too are taken from there; the others are pinned here, for these tasks only.
+`repositories.toml` has the split of each and the files that are broken and tested. Pins that the labelled dataset has
+are taken from there; the others are pinned here, for these tasks only.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ OWN, PUBLIC = "own", "public"
 
 @dataclass(frozen=True)
 class RepositoryEntry:
-    """A repository to break.
+    """A repository to break, as `repositories.toml` has it.
 
     Attributes:
-        name: What it is called.
-        split: Where its tasks belong.
-        count: How many tasks are wanted at most.
+        name: Its name.
+        split: The split of its tasks.
+        count: The largest number of tasks.
         seconds: Of processor time, for a run of its tests.
         tests: The files and folders of its tests.
         sources: The files that may be broken; all where it names none.
-        arguments: For pytest, besides.
+        arguments: Further arguments of pytest.
         pin: The source distribution; None for a service of our own.
     """
 
     name: str
     split: Split
-    count: int
-    seconds: float
-    tests: tuple[str, ...]
-    sources: tuple[str, ...]
-    arguments: tuple[str, ...]
-    pin: PinnedRepository | None
+    count: int = 120
+    seconds: float = 0.5
+    tests: tuple[str, ...] = ("tests",)
+    sources: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    pin: PinnedRepository | None = None
 
     @property
     def kind(self) -> str:
@@ -59,7 +59,7 @@ class RepositoryEntry:
 
     @property
     def folder(self) -> Path:
-        """Where its files lie.
+        """The folder of its files.
 
         Raises:
             UsageError: They have to be fetched.
@@ -110,11 +110,6 @@ def change_repositories() -> dict[str, RepositoryEntry]:
 
 
 def change_repository(name: str) -> RepositoryEntry:
-    """Return one of them.
-
-    Raises:
-        UsageError: There is none of this name.
-    """
     return change_repositories()[require_choice("repository", name, change_repositories())]
 
 
@@ -125,12 +120,8 @@ def pinned_for_changes() -> dict[str, PinnedRepository]:
 
 
 def _read(table: dict[str, Any]) -> RepositoryEntry:
-    name, split = table["name"], table["split"]
-    pin = catalogue().get(name)
-    if "pin" in table:
-        pin = PinnedRepository(name=name, split=split, **table["pin"])
-    lists = {
-        key: tuple(table.get(key, default))
-        for key, default in (("sources", ()), ("arguments", ()), ("tests", ("tests",)))
-    }
-    return RepositoryEntry(name, split, table.get("count", 120), table.get("seconds", 0.5), pin=pin, **lists)
+    name, split, pin = table["name"], table["split"], table.get("pin")
+    pinned = PinnedRepository(name=name, split=split, **pin) if pin else catalogue().get(name)
+    lists = {key: tuple(table[key]) for key in ("tests", "sources", "arguments") if key in table}
+    values: dict[str, Any] = {**table, **lists, "pin": pinned}
+    return RepositoryEntry(**values)

@@ -15,6 +15,7 @@ from natlang_envs.change.free_edits.code_tasks import code_tasks
 from natlang_envs.change.making.fork_runner import Runner
 from natlang_envs.change.making.make_tasks import make
 from natlang_envs.change.making.recheck import TaskSource, in_forks, recheck
+from natlang_envs.change.making.usable_tests import describe
 from natlang_envs.change.repositories import (
     OWN,
     RepositoryEntry,
@@ -45,8 +46,8 @@ def make_command(
         for row in make(each.open(), journal, each.count, more=each.more, seconds=each.seconds, pythons=pythons or ()):
             if "scanned" in row:
                 typer.echo(f"{each.name}: {row['scanned']} is scanned")
-            for what, why in row.get("left_out", {}).items():
-                typer.echo(f"{each.name}: {what} is left out: it {why}")
+            for line in describe(row.get("left_out", {})):
+                typer.echo(f"{each.name}: {line}")
         made = write_task_file(journal, each.listed, each.name, each.kind)
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         size = each.listed.stat().st_size // made

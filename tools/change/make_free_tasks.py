@@ -115,7 +115,7 @@ def all_pass(runner: Runner) -> list[str]:
         UsageError: They cannot be collected, one fails, or their outcome depends on their order.
     """
     first, again, other = runner.ask({}, [{"alone": True}, {"protocol": True, "alone": True}, {"shuffle": 1}])
-    where = runner.subject.root
+    where = runner.tested.root
     if "failed" not in first or not first["collected"]:
         reason = "take too long" if first.get("hung") else "cannot be collected"
         raise UsageError(f"the tests of {where} {reason}: run pytest there")
@@ -210,7 +210,7 @@ def differing(tasks: Iterable[CodeTask], repository: RepositoryEntry, python: st
     """Yield the ids of a repository's tasks of which other tests fail under another interpreter, which needs pytest."""
     with Runner(repository.open(), repository.seconds, python) as runner:
         for task in tasks:
-            texts = broken(runner.subject.sources, task.pieces)
+            texts = broken(runner.tested.sources, task.pieces)
             (outcome,) = failing(runner, task.tests, texts, [{"protocol": True}])
             if names_of(outcome, task.tests) != task.failing:
                 yield task.id

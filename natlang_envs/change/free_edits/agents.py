@@ -31,8 +31,8 @@ class CopilotAgent(ChatPlayer):
         self.model_settings.pop("history")
 
     def _messages(self, view: AgentInput, shown: int, new: str) -> list[dict[str, str]]:
-        said = view.observation + note(view.requests, len(view.path), "copilot")
-        return [{"role": "system", "content": instructions("change", COMMANDS)}, {"role": "user", "content": said}]
+        prompt = view.observation + note(view.requests, len(view.path), "copilot")
+        return [{"role": "system", "content": instructions("change", COMMANDS)}, {"role": "user", "content": prompt}]
 
 
 def copilot_agent(argument: str) -> CopilotAgent:

@@ -24,7 +24,7 @@ _REASONS = {
 def why(turn: Turn, ending: EndKind | None, won: bool, listed: Sequence[str], tests: str) -> Why | None:
     """Return why a command did nothing, or ended the work without success.
 
-    A program that runs and fails has done what it was told; what it printed says why it failed.
+    A program that ran and failed did something; its output says why it failed.
 
     Args:
         turn: The command with what it did.

@@ -121,15 +121,15 @@ class AutoExploreChangeFreeEnv(NatLangEnv):
         self._copilot = AutoExploreCopilot(
             self._task.issue, self._task.folder(), mode="change", steps=self.horizon, limits=LIMITS, commands=commands
         )
-        self._copilot.sandbox.isolation()  # what is missing is told here, not at the end
+        self._copilot.sandbox.isolation()  # what is missing is reported here, not at the end
         lab()
         return self._copilot.prompt()[:_MOST_SHOWN]
 
     def _act(self, command: str) -> Outcome:
         turn = self._copilot.take(command)
         if self._copilot.ending is None:
-            self._said = describe(turn.result, _CHARACTERS)
-            return Outcome(self._said, 0.0)
+            self._result = describe(turn.result, _CHARACTERS)
+            return Outcome(self._result, 0.0)
         self._verdict = verdict = self._score()
         won = verdict.kind == "solved"
         return Outcome(verdict.words, GOAL_REWARD if won else -GOAL_REWARD, terminated=True, success=won)
@@ -140,9 +140,9 @@ class AutoExploreChangeFreeEnv(NatLangEnv):
 
     def _observe(self, outcome: Outcome) -> str:
         shown = self._copilot.prompt()
-        if not outcome.terminated and outcome.feedback != self._said:
+        if not outcome.terminated and outcome.feedback != self._result:
             head, steps, left = shown.rpartition("\n# Steps left\n")
-            shown = f"{head.removesuffix(self._said)}{outcome.feedback}{steps}{left}"
+            shown = f"{head.removesuffix(self._result)}{outcome.feedback}{steps}{left}"
         return (f"{shown}\n# Verdict\n{outcome.feedback}" if outcome.terminated else shown)[:_MOST_SHOWN]
 
     def _admissible_commands(self) -> tuple[str, ...]:
@@ -159,7 +159,7 @@ class AutoExploreChangeFreeEnv(NatLangEnv):
     def _set_state(self, state: tuple[Any, ...]) -> None:
         files, turns, verdict = state
         self._copilot.sandbox.restore(SandboxState(*files))
-        self._copilot.turns = [Turn(command, said, CommandResult(*result)) for command, said, result in turns]
+        self._copilot.turns = [Turn(command, reasoning, CommandResult(*result)) for command, reasoning, result in turns]
         self._verdict = verdict and ChangeVerdict(*verdict)
 
     def _test(self, rest: str) -> CommandResult:

@@ -25,7 +25,8 @@ def commands(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
     for path in sorted(after):
         hunks = list(_hunks(before[path], after[path]))
         if len(hunks) > _MOST_HUNKS:
-            hunks = [(hunks[0][0], hunks[-1][1], _between(before[path], after[path], hunks[0][0], hunks[-1][1]))]
+            start, end = hunks[0][0], hunks[-1][1]
+            hunks = [(start, end, after[path][start : len(after[path]) - len(before[path]) + end])]
         for start, end, text in reversed(hunks):
             for piece in _pieces(text):
                 found.append(f"{WORD} {json.dumps([path, start, end, piece], ensure_ascii=False)}")
@@ -33,10 +34,10 @@ def commands(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
     return found
 
 
-def patched(texts: Mapping[str, str], said: str) -> tuple[str, str] | str:
+def patched(texts: Mapping[str, str], arguments: str) -> tuple[str, str] | str:
     """Return the path and new text of a file after a command, without its first word; or why it is none."""
     try:
-        given: Any = json.loads(said)
+        given: Any = json.loads(arguments)
     except (ValueError, RecursionError):
         given = None
     if not isinstance(given, list) or [type(each) for each in cast("list[Any]", given)] != [str, int, int, str]:
@@ -53,9 +54,9 @@ def patched(texts: Mapping[str, str], said: str) -> tuple[str, str] | str:
     return path, texts[path][:start] + new + texts[path][end:]
 
 
-def applied(texts: Mapping[str, str], said: str, write: Callable[[str, bytes], None]) -> CommandResult:
+def applied(texts: Mapping[str, str], arguments: str, write: Callable[[str, bytes], None]) -> CommandResult:
     """Answer a command, without its first word: write the file that it changes."""
-    found = patched(texts, said)
+    found = patched(texts, arguments)
     if isinstance(found, str):
         return CommandResult("", f"{found}\n", 2)
     try:
@@ -75,10 +76,6 @@ def _hunks(before: str, after: str) -> Iterator[tuple[int, int, str]]:
         if kind != "equal":
             yield start, end, "".join(new[new_first:new_last])
         start, done = end, last
-
-
-def _between(before: str, after: str, start: int, end: int) -> str:
-    return after[start : len(after) - (len(before) - end)]
 
 
 def _pieces(text: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Runs tests and calls of a sandbox's files in the sandbox, and says how they ended."""
+"""Runs tests and calls of a sandbox's files in the sandbox."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from natlang_envs.change.free_edits.pinned_pytest import INSIDE, lab
 from natlang_envs.change.making.fork_runner import files_of
 from natlang_envs.change.making.recheck import Run
 from natlang_envs.sandbox import AutoExploreSandbox, Limits
-from natlang_envs.sandbox.commands.context import ROOT
 
 SECONDS = 10  # of processor time for a run of all tests, or of all calls
 LIMITS = Limits(seconds=240.0, output=16 << 20)  # of a sandbox that is asked: a busy machine changes no result
@@ -56,8 +55,8 @@ def asking(
 
     def run(asked: Mapping[str, Any]) -> Any:
         name = f"asked-{secrets.token_hex(8)}"
-        told = json.dumps({"seconds": SECONDS, "lab": INSIDE, **asked}).encode()
-        done = sandbox.judge(f"python {_SCRIPTS}/referee.py {name}", {**(files or {}), name: told}, beside)
+        request = json.dumps({"seconds": SECONDS, "lab": INSIDE, **asked}).encode()
+        done = sandbox.judge(f"python {_SCRIPTS}/referee.py {name}", {**(files or {}), name: request}, beside)
         try:
             return json.loads(done.stdout)
         except (ValueError, RecursionError):  # whoever is judged may write anything
@@ -90,14 +89,13 @@ def in_sandbox(sandbox: AutoExploreSandbox, arguments: Sequence[str] = ()) -> Ru
 
     Args:
         sandbox: The sandbox, made with `LIMITS`.
-        arguments: For pytest, besides.
+        arguments: Further arguments of pytest.
     """
-    inside = [each.replace("{root}", ROOT) for each in arguments]
 
     def run(tests: list[str], file: str, text: str) -> frozenset[str]:
         sandbox.reset()
         sandbox.overlay.write(file, text.encode())
-        ends = run_tests(sandbox, (*inside, *files_of(tests)))
-        return frozenset(each for each in tests if not ends.passed(each))
+        outcomes = run_tests(sandbox, (*arguments, *files_of(tests)))
+        return frozenset(each for each in tests if not outcomes.passed(each))
 
     return run

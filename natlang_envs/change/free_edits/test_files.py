@@ -4,44 +4,25 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterable, Iterator
-from typing import NamedTuple
 
 
-class TestFunction(NamedTuple):
-    """A test in a file.
+def tests_in(text: str) -> list[tuple[str, range, bool]]:
+    """Return the tests of a file, in order.
 
-    Attributes:
-        name: Its name behind that of its class, as in ids of pytest.
-        node: Its definition.
-        alone: Whether nothing else is in its class.
+    Each has its name behind that of its class, as in ids of pytest; its lines, with decorators; and whether nothing
+    else is in its class.
     """
-
-    __test__ = False
-
-    name: str
-    node: ast.FunctionDef
-    alone: bool
-
-    @property
-    def first(self) -> int:
-        """Its first line, of a decorator where there is one."""
-        return min([self.node.lineno, *(each.lineno for each in self.node.decorator_list)])
-
-    @property
-    def last(self) -> int:
-        return self.node.end_lineno or self.node.lineno
+    return list(_tests(ast.parse(text).body, ""))
 
 
-def functions(text: str) -> list[TestFunction]:
-    return list(_in(ast.parse(text).body, ""))
-
-
-def _in(body: list[ast.stmt], prefix: str) -> Iterator[TestFunction]:
-    for each in body:
-        if isinstance(each, ast.FunctionDef) and each.name.startswith("test"):
-            yield TestFunction(prefix + each.name, each, alone=bool(prefix) and len(body) == 1)
-        elif isinstance(each, ast.ClassDef) and each.name.startswith("Test"):
-            yield from _in(each.body, f"{prefix}{each.name}::")
+def _tests(body: list[ast.stmt], prefix: str) -> Iterator[tuple[str, range, bool]]:
+    for node in body:
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test"):
+            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+            lines = range(first, (node.end_lineno or node.lineno) + 1)
+            yield prefix + node.name, lines, bool(prefix) and len(body) == 1
+        elif isinstance(node, ast.ClassDef) and node.name.startswith("Test"):
+            yield from _tests(node.body, f"{prefix}{node.name}::")
 
 
 def function_of(test: str) -> tuple[str, str]:
@@ -60,10 +41,10 @@ def by_file(functions: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
 def without(text: str, names: Collection[str]) -> str:
     """Return a file without some of its tests; one that is alone in its class stays."""
     lines = text.splitlines(keepends=True)
-    for each in reversed(functions(text)):
-        if each.name in names and not each.alone:
-            start = each.first - 1
+    for name, numbers, alone in reversed(tests_in(text)):
+        if name in names and not alone:
+            start = numbers[0] - 1
             while start and not lines[start - 1].strip():
                 start -= 1
-            del lines[start : each.last]
+            del lines[start : numbers[-1]]
     return "".join(lines)

@@ -109,7 +109,7 @@ class _Folder(NamedTuple):
     name: str
     head: dict[str, str]  # for `task.toml`
     texts: dict[str, str]
-    copies: dict[str, Mapping[str, str]]
+    copies: Mapping[str, Mapping[str, str]]
     repository: Repository
 
 
@@ -176,7 +176,7 @@ def _question(task: HarborQuestion) -> _Folder:
         "tests/targets.txt": "".join(f"{each}\n" for each in task.targets),
         "solution/solve.sh": f"#!/bin/sh\nprintf '%s\\n' {answer} > {_ANSWER}\n",
     }
-    copies: dict[str, Mapping[str, str]] = {"environment/repository": {}}
+    copies: Mapping[str, Mapping[str, str]] = {"environment/repository": {}}
     return _Folder(_name(task.id, "explore"), {**head, "about": about}, texts, copies, open_repository(task.folder))
 
 

@@ -39,7 +39,7 @@ def asking(folder: Path, scripts: Path, user: int | None = None) -> Run:
     """
 
     def run(asked: Mapping[str, Any]) -> Any:
-        with tempfile.TemporaryDirectory() as scratch, tempfile.TemporaryFile() as said:
+        with tempfile.TemporaryDirectory() as scratch, tempfile.TemporaryFile() as answer:
             own, file = Path(scratch, "scripts"), Path(scratch, "asked.json")
             work = shutil.copytree(folder, Path(scratch, "work"))
             shutil.copytree(scripts, own, ignore=lambda _, names: {*names} - {"calls.py", "referee.py"})
@@ -50,7 +50,7 @@ def asking(folder: Path, scripts: Path, user: int | None = None) -> Run:
             who: dict[str, Any] = {} if user is None else {"user": user, "group": user, "extra_groups": []}
             process = subprocess.Popen(
                 [sys.executable, "-I", "-B", str(own / "referee.py"), str(file)], cwd=work, stdin=subprocess.DEVNULL,
-                stdout=said, stderr=subprocess.DEVNULL, start_new_session=True, **who,
+                stdout=answer, stderr=subprocess.DEVNULL, start_new_session=True, **who,
             )  # fmt: skip
             try:
                 process.wait(WALL_SECONDS)
@@ -60,9 +60,9 @@ def asking(folder: Path, scripts: Path, user: int | None = None) -> Run:
                 process.kill()
                 process.wait()
                 _end(user)
-            said.seek(0)
+            answer.seek(0)
             try:
-                return json.loads(said.read(_MOST))
+                return json.loads(answer.read(_MOST))
             except (ValueError, RecursionError):
                 return None
 

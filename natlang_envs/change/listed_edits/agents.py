@@ -46,7 +46,7 @@ class SpectrumAgent:
     """Tries the edits of the most suspicious lines, tests three, and submits the first that fails no visible test.
 
     A line is as suspicious as Ochiai's formula says: the more, the fewer of the tests that pass depend on it, if the
-    failing test does. Privileged: which tests depend on a line is told by what fails after the edits of that line in
+    failing test does. Privileged: which tests depend on a line is known from what fails after the edits of that line in
     the unbroken repository, which no player sees; it stands in for the coverage that a developer would measure. It also
     knows the way to every edit.
     """

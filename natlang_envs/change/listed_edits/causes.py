@@ -74,23 +74,23 @@ def _worded(episode: ChangeEpisode, command: str) -> Why:
             return Why("elsewhere", _OPEN, remedy=_to_folder(episode))
         case _:
             pass
-    said, *rest = plain.split(" ")
-    verb = _VERBS.get(said.lower())
+    given, *rest = plain.split(" ")
+    verb = _VERBS.get(given.lower())
     while len(rest) > 1 and rest[0].lower() in FILLING:
         rest = rest[1:]
     name = " ".join(rest).strip(QUOTES)
     if verb is None:
-        return no_verb(said, rest, episode.effects)
+        return no_verb(given, rest, episode.effects)
     if not name:
         return Why("incomplete", "It does not say which one.")
     if verb in ("cd", "open"):
-        return _named(episode, said, verb, name)
+        return _named(episode, given, verb, name)
     numbers = [int(each) for each in re.findall(r"\d{1,9}", name)]
     if not numbers:
         return Why("incomplete", f"{verb} takes a number.")
     listed = " ".join([verb, *map(str, numbers)])
     if listed in episode.effects:
-        return Why("spelling" if said == verb else "other verb", _OTHERWISE, listed)
+        return Why("spelling" if given == verb else "other verb", _OTHERWISE, listed)
     if in_folder:
         return Why("elsewhere", "No source is open.")
     source = episode.goal.source(episode.view.key[1])
@@ -110,14 +110,14 @@ def _source_of(episode: ChangeEpisode) -> str:
     return f"open {episode.view.key[1].rpartition('/')[2]}"
 
 
-def _named(episode: ChangeEpisode, said: str, verb: str, name: str) -> Why:
+def _named(episode: ChangeEpisode, given: str, verb: str, name: str) -> Why:
     kind, path, _, _ = episode.view.key
     inside = name.removeprefix("./").strip("/")
     if kind != "folder":
         if inside in (path, path.rpartition("/")[2]):
             if kind == "file":
                 return Why("already there", "This source is open already.")
-            return Why("other verb" if said != verb else "spelling", _OTHERWISE, _source_of(episode))
+            return Why("other verb" if given != verb else "spelling", _OTHERWISE, _source_of(episode))
         return Why("elsewhere", _OPEN, remedy=() if "/" in name else _to_folder(episode))
     here = {
         command.partition(" ")[2]: command
@@ -135,9 +135,9 @@ def _named(episode: ChangeEpisode, said: str, verb: str, name: str) -> Why:
     listed = here[found]
     word = listed.partition(" ")[0]
     if (word == "cd") != (verb == "cd"):
-        cause = "other verb" if said in ("open", "go") else "wrong thing" if word == "cd" else "not a place"
+        cause = "other verb" if given in ("open", "go") else "wrong thing" if word == "cd" else "not a place"
         return Why(cause, f"This is a {'folder' if word == 'cd' else 'file'}.", listed)
-    return Why("other verb" if found == name and said != word else "spelling", _OTHERWISE, listed)
+    return Why("other verb" if found == name and given != word else "spelling", _OTHERWISE, listed)
 
 
 def _line(episode: ChangeEpisode, source: EditableSource, number: int, *more: int) -> Why:

@@ -64,7 +64,7 @@ def open_tested(
         root: Its folder.
         tests: Files and folders of its tests, relative to it. Whatever else is Python may be broken.
         only: The sources that may be broken, where not all may.
-        arguments: For pytest, besides.
+        arguments: Further arguments of pytest.
 
     Raises:
         UsageError: There is no repository, no tests or no sources.
@@ -133,26 +133,26 @@ class Runner:
     """Runs a copy of a repository's tests in a process of its own; a context manager.
 
     Args:
-        subject: The repository.
+        tested: The repository.
         seconds: Of processor time, for a run.
         python: The interpreter.
-        messages: Whether failed assertions tell their values.
+        messages: Whether failed assertions show their values.
         without: Tests and files of tests that are left out.
     """
 
     def __init__(
-        self, subject: SourcesWithTests, seconds: float = SECONDS, python: str = sys.executable, messages: bool = False,
+        self, tested: SourcesWithTests, seconds: float = SECONDS, python: str = sys.executable, messages: bool = False,
         without: Iterable[str] = (),
     ) -> None:  # fmt: skip
-        self.subject = subject
+        self.tested = tested
         self._folder = tempfile.TemporaryDirectory(prefix="natlang-changing-")
         self.root = Path(self._folder.name).resolve() / "repository"
-        shutil.copytree(subject.root, self.root, symlinks=True, ignore=_not_copied)
+        shutil.copytree(tested.root, self.root, symlinks=True, ignore=_not_copied)
         rewriting = ["rewrite", "-o", "verbosity_assertions=2"] if messages else ["plain"]
         left = [f"--{'deselect' if '::' in each else 'ignore'}={each}" for each in without]
         command = [python, "-P", "-s", str(_WORKER), str(self.root), str(seconds), self._folder.name, *rewriting]
         self._process = subprocess.Popen(
-            [*command, *(each.replace("{root}", str(self.root)) for each in subject.arguments), *left, *subject.tests],
+            [*command, *(each.replace("{root}", str(self.root)) for each in tested.arguments), *left, *tested.tests],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, **_ENVIRONMENT},
@@ -181,10 +181,10 @@ class Runner:
             self._process.stdin.write(json.dumps(request).encode() + b"\n")
             self._process.stdin.flush()
         except BrokenPipeError:
-            raise UsageError(f"the tests of {self.subject.root} cannot be run: is pytest installed?") from None
+            raise UsageError(f"the tests of {self.tested.root} cannot be run: is pytest installed?") from None
         replies = [self._process.stdout.readline() for _ in jobs]
         if not all(replies):
-            raise UsageError(f"the tests of {self.subject.root} end the process that runs them: leave those out")
+            raise UsageError(f"the tests of {self.tested.root} end the process that runs them: leave those out")
         return [json.loads(reply) for reply in replies]
 
 

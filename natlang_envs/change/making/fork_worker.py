@@ -56,7 +56,6 @@ else:  # alone, without the suite
 Job = dict[str, Any]
 Reply = dict[str, Any]
 
-
 _texts: dict[str, str] = {}  # imported in place of files, by path
 _ran: set[tuple[str, int]] = set()  # functions that ran at import, by file and first line
 
@@ -164,7 +163,7 @@ class ForkSession:
         self.pid = os.getpid()
         gc.enable()
         modules = [each for each in sys.modules.values() if str(getattr(each, "__file__", "")).startswith(self.root)]
-        left = LeftBehind(modules, [_parameters(item) for item in items.values()])
+        left = LeftBehind(modules, [given for item in items.values() if (given := _parameters(item))])
         with os.fdopen(output, "wb") as pipe:
             for job in jobs:
                 quick = self.direct.keys() >= items.keys() and not _by_pytest(job)
@@ -263,7 +262,7 @@ def _is_plain(item: pytest.Item) -> TypeGuard[pytest.Function]:
     """Tell whether a test is a function that needs no fixture and has no mark but its parameters."""
     if type(item) is not pytest.Function or inspect.iscoroutinefunction(_function(item)):
         return False
-    # How a parameter is given is told nowhere else.
+    # Only the name of this function shows that a parameter is given directly.
     definitions: dict[str, Any] = getattr(item, "_fixtureinfo").name2fixturedefs  # noqa: B009 - pytest's own
     given = _parameters(item)
     direct = {

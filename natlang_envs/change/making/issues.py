@@ -1,7 +1,7 @@
-"""What a task's issue tells: the behaviour that the shown test asks for and what it saw, without a place.
+"""Writes the issue of a task: the behaviour that the shown test asks for, and what it saw, without a place.
 
-Every word that is the name of a function, a method or a file of the sources is left out, whichever of them is broken:
-so what is left out tells nothing either.
+Every name of a function, method or file of the sources is left out, whichever of them is broken. So the gaps do not
+show the place either.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
 LONGEST = 240  # characters of what was seen
@@ -20,14 +20,15 @@ _HIDDEN = re.compile(r"0x[0-9a-fA-F]{4,}|[^\s'\"]*/natlang-changing-[^\s'\"]*")
 
 
 class HiddenNames:
-    """The names that no issue of a repository tells."""
+    """The names that no issue of a repository contains."""
 
     def __init__(self, sources: Mapping[str, str]) -> None:
-        names = {name for text in sources.values() for name in _functions(ast.parse(text))}
+        nodes = (node for text in sources.values() for node in ast.walk(ast.parse(text)))
+        names = {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))}
         names |= {PurePosixPath(file).stem for file in sources}
         self.names = frozenset(name.lower() for name in names)
 
-    def told(self, text: str) -> list[str]:
+    def names_in(self, text: str) -> list[str]:
         return [word for word in _WORD.findall(text) if word.lower() in self.names]
 
     def shown(self, tests: Sequence[str], failing: int) -> int:
@@ -54,18 +55,12 @@ class HiddenNames:
 
     def _lost(self, test: str) -> int:
         words, _ = _sentence(test)
-        lost = len(self.told(words))
+        lost = len(self.names_in(words))
         return lost if lost < len(_WORD.findall(words)) else 100 + lost  # nothing would be left
 
     def _without(self, text: str) -> str:
         whole = _WORD.sub(lambda word: _GAP if word[0].lower() in self.names else word[0], text)
         return re.sub(rf"{_GAP}(?:[\s._]*{_GAP})+", _GAP, whole)
-
-
-def _functions(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            yield node.name
 
 
 def _sentence(test: str) -> tuple[str, str]:
@@ -99,17 +94,17 @@ def _compared(text: str) -> str:
         tree = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError):
         left, equal, right = text.partition(" == ") if text.count(" == ") == 1 else (text, "", "")
-        return _told("", left, right) if equal else f"this does not hold: {text}"
+        return _expected("", left, right) if equal else f"this does not hold: {text}"
     if not (isinstance(tree, ast.Compare) and len(tree.ops) == 1 and isinstance(tree.ops[0], ast.Eq)):
         return f"this does not hold: {text}"
     left, right, where = tree.left, tree.comparators[0], ""
     while (inner := _first_difference(left, right)) is not None:
         left, right, name = inner
         where = name or where
-    return _told(where, *(ast.get_source_segment(text, each) or "" for each in (left, right)))
+    return _expected(where, *(ast.get_source_segment(text, each) or "" for each in (left, right)))
 
 
-def _told(where: str, got: str, expected: str) -> str:
+def _expected(where: str, got: str, expected: str) -> str:
     got, expected = _window(got, expected), _window(expected, got)
     return f"{where + ': ' if where else ''}expected {expected}, got {got}"
 

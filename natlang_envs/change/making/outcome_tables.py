@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from natlang_envs.change.making.code_locations import CodeLocations
@@ -165,7 +165,7 @@ class _Row:
         self._locations = CodeLocations(self._broken)
         self._span = self._locations.statement_bits(self._edit.line)
         self._before_it = sum(1 << test for test, lines in enumerate(found.base) if lines & self._span)
-        self._reaching = cache(lambda lines: found.reaching(number, lines))
+        self._reaching = cache(partial(found.reaching, number))
         self._same = {each[1:4]: index for index, each in enumerate(self._before)}
         self.listed = edits(self._broken)
         self.outcomes = [found.outcomes[number]] * len(self.listed)

@@ -13,15 +13,13 @@ from natlang_envs.change.making.fork_runner import SECONDS, Reply, Runner, Sourc
 from natlang_envs.errors import UsageError
 
 ROUNDS = 8  # of leaving out
-
-
-_HOW: tuple[dict[str, Any], ...] = (
+_HOW: tuple[dict[str, Any], ...] = (  # the tests that are left run together
     {}, {"protocol": True}, {}, {"shuffle": 1}, {"shuffle": 2, "protocol": True}, {"shuffle": 3},
 )  # fmt: skip
 
 
 def usable(
-    subject: SourcesWithTests, seconds: float = SECONDS, pythons: Sequence[str] = (sys.executable,)
+    tested: SourcesWithTests, seconds: float = SECONDS, pythons: Sequence[str] = (sys.executable,)
 ) -> tuple[list[str], dict[str, str]]:
     """Return the tests that can be used by all interpreters, in order, and what is left out with its reason.
 
@@ -32,23 +30,23 @@ def usable(
     good = 0
     for number in range(ROUNDS * len(pythons)):
         python = pythons[number % len(pythons)]
-        with Runner(subject, seconds, python, messages=True, without=left_out) as runner:
+        with Runner(tested, seconds, python, messages=True, without=left_out) as runner:
             tests, more = _round(runner, seconds, thorough=number % len(pythons) == 0)
         left_out |= {name: why if python == sys.executable else f"{why} ({python})" for name, why in more.items()}
         if not tests:
             first = "".join(f", such as {name}, which {why}" for name, why in list(left_out.items())[:1])
-            raise UsageError(f"{subject.root} has no tests that can be used{first}: run pytest there")
+            raise UsageError(f"{tested.root} has no tests that can be used{first}: run pytest there")
         good = 0 if more else good + 1
         if good == len(pythons):
             return tests, left_out
-    raise UsageError(f"the tests of {subject.root} fail now and then, others each time: run pytest there")
+    raise UsageError(f"the tests of {tested.root} fail now and then, others each time: run pytest there")
 
 
 def _round(runner: Runner, seconds: float, thorough: bool) -> tuple[list[str], dict[str, str]]:
     """Return the tests that one interpreter can use, and the others; `thorough` runs each test alone too."""
     (first,) = runner.ask({}, [{"tests": []}])
     if "collected" not in first:
-        raise UsageError(f"the tests of {runner.subject.root} cannot be collected: run pytest there")
+        raise UsageError(f"the tests of {runner.tested.root} cannot be collected: run pytest there")
     if first["unusable"]:
         # Pytest collects no more where one file fails; the others are seen in the next round.
         return ["?"], {name: f"cannot be imported: {_short(why)}" for name, why in first["unusable"].items()}
@@ -66,7 +64,7 @@ def _round(runner: Runner, seconds: float, thorough: bool) -> tuple[list[str], d
     whole = runner.ask({}, [{"tests": rest, "alone": each != 2, **_HOW[each]} for each in range(len(_HOW))])
     for number, reply in enumerate(whole):
         if "failed" not in reply:
-            raise UsageError(f"the tests of {runner.subject.root} end the process that runs them: leave those out")
+            raise UsageError(f"the tests of {runner.tested.root} end the process that runs them: leave those out")
         for name in reply["failed"]:
             how = "depends on the order of the tests" if number > 2 else "passes and fails"
             left.setdefault(name, f"passes alone and fails among others: its outcome {how}")
@@ -77,21 +75,21 @@ def _faults(name: str, reply: Reply) -> Iterator[str]:
     if "failed" not in reply:
         yield "takes too long, or ends the process that runs it"
     elif reply["failed"]:
-        said = ": ".join(each for each in reply["messages"].get(name, ()) if each)
-        yield f"fails before anything is broken{': ' if said else ''}{_short(said)}"
+        message = ": ".join(each for each in reply["messages"].get(name, ()) if each)
+        yield f"fails before anything is broken{': ' if message else ''}{_short(message)}"
     elif reply["acts"]:
         yield reply["acts"][name]
 
 
-def _slow(took: dict[str, float], room: float) -> dict[str, str]:
-    """Return the slowest tests, without which all have room."""
+def _slow(took: dict[str, float], most: float) -> dict[str, str]:
+    """Return the slowest tests, without which all others take `most` seconds."""
     left: dict[str, str] = {}
     total = sum(took.values())
-    for name in sorted(took, key=lambda name: (-took[name], name)):
-        if total <= room:
+    for name, seconds in sorted(took.items(), key=lambda each: (-each[1], each[0])):
+        if total <= most:
             break
-        total -= took[name]
-        left[name] = f"takes {took[name]:.2f} s: all tests together may take {room:g} s"
+        total -= seconds
+        left[name] = f"takes {seconds:.2f} s: all tests together may take {most:g} s"
     return left
 
 

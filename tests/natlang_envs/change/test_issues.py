@@ -23,7 +23,7 @@ def private() -> HiddenNames:
 
 def test_functions_methods_and_files_are_private_and_classes_and_words_are_not(private: HiddenNames) -> None:
     assert private.names == {"spend", "refund_all", "outer", "rounding", "till", "__init__"}
-    told = private.told("Spend it at the till: the spender's card, Refund_All; rounding-off")
+    told = private.names_in("Spend it at the till: the spender's card, Refund_All; rounding-off")
     assert told == ["Spend", "till", "Refund_All", "rounding"]
 
 
@@ -101,7 +101,7 @@ def test_functions_methods_and_files_are_private_and_classes_and_words_are_not(p
 )
 def test_the_wording(private: HiddenNames, test: str, message: tuple[str, str] | None, issue: str) -> None:
     assert private.issue(test, message) == issue
-    assert not private.told(issue)
+    assert not private.names_in(issue)
 
 
 def test_a_long_message_is_cut(private: HiddenNames) -> None:
@@ -132,7 +132,7 @@ def test_no_shipped_issue_names_a_function_a_method_or_a_file() -> None:
             assert head["digest"] == subject.digest
             private = HiddenNames(subject.sources)
             for task in tasks:
-                assert not private.told(task["issue"]), task["id"]
+                assert not private.names_in(task["issue"]), task["id"]
                 assert 0 < len(task["issue"]) <= MAX_QUESTION
                 assert int(task["failing"], 16) >> task["shown"] & 1
                 assert task["shown"] == private.shown(head["tests"], int(task["failing"], 16))
