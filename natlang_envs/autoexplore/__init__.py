@@ -1,7 +1,7 @@
 """AutoExplore: find the file of a repository that answers a question.
 
 env, episode     the environment, and the rules of one episode
-why              why a command does nothing, and what was meant
+causes           why a command does nothing, and what was meant
 asking           what its kinds of environments share
 tasks            questions and their answers: embedded, labelled, or your own
 search           the walk of a search, from which baseline agents are made
