@@ -47,7 +47,7 @@ def _protocol(name: str, env: str, horizon: int, tasks: Iterable[str], order: st
 def own_protocol(tasks: Path, repository: Path) -> Protocol:
     """Return the protocol that plays every task of a user's own repository, in the order of the ids.
 
-    Its name, and so its digest, holds the tasks, which hold the digest of the repository, wherever they lie.
+    Its name, and so its digest, depends on the tasks and on the contents of the repository, not on their paths.
 
     Raises:
         UsageError: The file holds no tasks, or they are of another repository.

@@ -84,7 +84,7 @@ def check_command(
     names: Names = None,
     count: Annotated[int, typer.Option("--change", min=1, help="How many edits of each repository.")] = 50,
 ) -> None:
-    """Run edits of tasks again, with everything imported anew, and compare their outcomes."""
+    """Run edits of tasks again, with everything imported again, and compare their outcomes."""
     faults = 0
     for each in _chosen(names):
         source = TaskSource(each.folder, each.listed)

@@ -22,6 +22,7 @@ from natlang_envs.change.making.code_locations import CodeLocations
 from natlang_envs.change.making.fork_runner import Runner, SourcesWithTests, failing, names_of
 from natlang_envs.change.making.issues import HiddenNames
 from natlang_envs.change.making.make_tasks import FEWEST_FAILING, MOST_IN_A_FUNCTION
+from natlang_envs.change.making.usable_tests import describe, usable
 from natlang_envs.change.repositories import OWN, RepositoryEntry, change_repositories
 from natlang_envs.errors import UsageError
 from natlang_envs.files import json_line, write_whole
@@ -63,9 +64,9 @@ class FileEdit(NamedTuple):
         return (self.file, self.edit.start, self.edit.end, self.edit.new)
 
 
-def order(subject: SourcesWithTests, pieces: Iterable[Piece]) -> str:
+def order(tested: SourcesWithTests, pieces: Iterable[Piece]) -> str:
     """Return a digest of edits of a repository, which orders them and names a task."""
-    text = "\0".join([subject.digest, *("\0".join(map(str, each)) for each in pieces)])
+    text = "\0".join([tested.digest, *("\0".join(map(str, each)) for each in pieces)])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -78,17 +79,19 @@ def make(repository: RepositoryEntry, wanted: Mapping[str, int], pythons: Sequen
         pythons: Other interpreters under which a task must be the same; they need pytest.
 
     Raises:
-        UsageError: Its tests do not pass as they are, the lab is not here, or nothing isolates on this machine.
+        UsageError: One of its tests cannot be used, the lab is not here, or nothing isolates on this machine.
     """
-    subject = repository.open()
+    tested = repository.open()
+    tests, left_out = usable(tested, repository.seconds)
+    if left_out:
+        raise UsageError(f"{repository.name}: {describe(left_out)[0]}")
     with ExitStack() as stack:
-        runner, telling = (
-            stack.enter_context(Runner(subject, repository.seconds, messages=each)) for each in (False, True)
+        runner, explaining = (
+            stack.enter_context(Runner(tested, repository.seconds, messages=each)) for each in (False, True)
         )
-        others = [stack.enter_context(Runner(subject, repository.seconds, each)) for each in pythons]
-        tests = all_pass(runner)
-        yield {"repository": repository.name, "digest": subject.digest, "tests": tests}
-        maker = _Maker(repository.name, subject, (runner, telling), tests, others)
+        others = [stack.enter_context(Runner(tested, repository.seconds, each)) for each in pythons]
+        yield {"repository": repository.name, "digest": tested.digest, "tests": tests}
+        maker = _Maker(repository.name, tested, (runner, explaining), tests, others)
         functions: Counter[tuple[str, str]] = Counter()
         lines: set[tuple[str, int]] = set()
         for kind, count in wanted.items():
@@ -108,45 +111,26 @@ def make(repository: RepositoryEntry, wanted: Mapping[str, int], pythons: Sequen
                     yield row
 
 
-def all_pass(runner: Runner) -> list[str]:
-    """Return the tests in the order of collection.
-
-    Raises:
-        UsageError: They cannot be collected, one fails, or their outcome depends on their order.
-    """
-    first, again, other = runner.ask({}, [{"alone": True}, {"protocol": True, "alone": True}, {"shuffle": 1}])
-    where = runner.tested.root
-    if "failed" not in first or not first["collected"]:
-        reason = "take too long" if first.get("hung") else "cannot be collected"
-        raise UsageError(f"the tests of {where} {reason}: run pytest there")
-    if first["failed"]:
-        raise UsageError(f"{first['failed'][0]} fails before anything is broken: mend it or leave it out")
-    odd = sorted({*again.get("failed", ()), *other.get("failed", ())})
-    if odd or "failed" not in again or "failed" not in other:
-        raise UsageError(f"{odd[0] if odd else where} passes and fails: its outcome depends on chance or order")
-    return list(first["collected"])
-
-
 class _Maker:
     def __init__(
         self,
         name: str,
-        subject: SourcesWithTests,
+        tested: SourcesWithTests,
         runners: tuple[Runner, Runner],
         tests: Sequence[str],
         others: Sequence[Runner],
     ) -> None:
-        self._name, self._subject, self._tests = name, subject, tests
-        self._runner, self._telling = runners
+        self._name, self._tested, self._tests = name, tested, tests
+        self._runner, self._explaining = runners
         self._others = others
-        self._private = HiddenNames(subject.sources)
-        self._places = {file: CodeLocations(text) for file, text in subject.sources.items()}
+        self._hidden = HiddenNames(tested.sources)
+        self._places = {file: CodeLocations(text) for file, text in tested.sources.items()}
 
     def removed(self, kind: str) -> Iterator[tuple[FileEdit, ...]]:
         """Yield the removals of a kind, in the order of their digests."""
         found = [
             self._change(file, edit)
-            for file, text in self._subject.sources.items()
+            for file, text in self._tested.sources.items()
             for edit in removals(text)
             if edit.operator == kind
         ]
@@ -154,7 +138,7 @@ class _Maker:
 
     def combined(self) -> Iterator[tuple[FileEdit, ...]]:
         """Yield two or three edits of different functions, each of which tests notice when it is alone."""
-        everything = [self._change(file, edit) for file, text in self._subject.sources.items() for edit in edits(text)]
+        everything = [self._change(file, edit) for file, text in self._tested.sources.items() for edit in edits(text)]
         waiting: list[FileEdit] = []
         number = 0
         for each in self._ordered(change for change in everything if change.function):
@@ -174,36 +158,36 @@ class _Maker:
         once = self._failing(pieces)[0]
         if once.bit_count() not in range(FEWEST_FAILING, len(self._tests)):
             return None
-        texts = broken(self._subject.sources, pieces)
+        texts = broken(self._tested.sources, pieces)
         elsewhere = [failing(each, self._tests, texts)[0] for each in self._others]
         if {*self._failing(pieces, _RUNS), *elsewhere} != {once}:
             return None
-        with AutoExploreSandbox(self._subject.root, limits=LIMITS) as sandbox:
+        with AutoExploreSandbox(self._tested.root, limits=LIMITS) as sandbox:
             for file, text in texts.items():
                 sandbox.overlay.write(file, text.encode())
-            ends = run_tests(sandbox, self._subject.arguments)
-        if any(ends.passed(test) == bool(once >> place & 1) for place, test in enumerate(self._tests)):
+            outcomes = run_tests(sandbox, self._tested.arguments)
+        if {test for test in self._tests if not outcomes.passed(test)} != names_of(once, self._tests):
             return None
-        shown = list(dict.fromkeys(self._private.shown(self._tests, each.failing & once or once) for each in changes))
-        (told,) = self._telling.ask(texts, [{"tests": [self._tests[each] for each in shown], "messages": True}])
-        said = (self._private.issue(self._tests[each], told["messages"].get(self._tests[each])) for each in shown)
+        shown = list(dict.fromkeys(self._hidden.shown(self._tests, each.failing & once or once) for each in changes))
+        (reply,) = self._explaining.ask(texts, [{"tests": [self._tests[each] for each in shown], "messages": True}])
+        issues = (self._hidden.issue(self._tests[each], reply["messages"].get(self._tests[each])) for each in shown)
         return {
-            "id": f"{self._name}/{order(self._subject, pieces)}",
+            "id": f"{self._name}/{order(self._tested, pieces)}",
             "kind": kind,
             "pieces": pieces,
             "failing": f"{once:x}",
             "shown": shown,
-            "issue": ASKED.format(wanted=" ".join(said)),
+            "issue": ASKED.format(wanted=" ".join(issues)),
         }
 
     def _change(self, file: str, edit: Edit) -> FileEdit:
         return FileEdit(file, edit, self._places[file].function_name(edit.line))
 
     def _ordered(self, changes: Iterable[FileEdit]) -> list[FileEdit]:
-        return sorted(changes, key=lambda each: order(self._subject, (each.piece,)))
+        return sorted(changes, key=lambda each: order(self._tested, (each.piece,)))
 
     def _failing(self, pieces: tuple[Piece, ...], jobs: Sequence[Mapping[str, Any]] = ({},)) -> list[int]:
-        return failing(self._runner, self._tests, broken(self._subject.sources, pieces), jobs)
+        return failing(self._runner, self._tests, broken(self._tested.sources, pieces), jobs)
 
 
 def differing(tasks: Iterable[CodeTask], repository: RepositoryEntry, python: str) -> Iterator[str]:

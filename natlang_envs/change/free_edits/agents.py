@@ -20,7 +20,7 @@ class CopilotAgent(ChatPlayer):
         settings: How it is asked.
 
     Raises:
-        UsageError: The settings have a history: the copilot's prompt tells what has been done.
+        UsageError: The settings have a history; the copilot's prompt already has the commands so far.
     """
 
     def __init__(self, model: str, settings: ChatSettings | None = None) -> None:

@@ -37,45 +37,46 @@ class AutoExploreChangeFreeEnv(NatLangEnv):
 
     ## Description
     The whole of the paper's AutoExplore: find the right files, modify and execute them. Commands are the copilot's, and
-    programs run in the sandbox. What is written is scored in a fresh run when the episode has ended.
+    programs run in the sandbox. The result is scored in a fresh run when the episode has ended.
 
     ## Observation Space
     `UnicodeText`: the copilot's prompt. The task, the current folder with its folders and files, the commands so far,
-    what the last one printed, and the steps left, each below a heading.
+    the output of the last one, and the steps left, each below a heading.
 
     ## Action Space
     `CommandText` of up to 4,096 characters: any command of the copilot (`cd`, `ls`, `cat`, `grep`, `find`, `echo TEXT >
-    FILE`, here-documents, `python`, `pip`, …), `test`, `patch` and `exit`. Listed are what needs no process: `ls`, `cd`
-    and `cat` for what is here, and `exit`, at most 40. In longer answers the command is found as the copilot finds it.
+    FILE`, here-documents, `python`, `pip`, …), `test`, `patch` and `exit`. Commands that need no process are listed:
+    `ls`, `cd` and `cat` for what is here, and `exit`, at most 40. In longer answers the command is found as the copilot
+    finds it.
 
     `test` runs the tests that can be seen, or the program again, on a copy. `patch ["PATH", START, END, "TEXT"]` puts a
     text in the place of some characters of a file that counts.
 
     ## Rewards
-    +15 at the end if the task is solved, else -15; nothing before. Steps cost nothing: an entry records what was
-    changed, not the way there.
+    +15 at the end if the task is solved, else -15; nothing before. Steps cost nothing: an entry records the changes,
+    not the way there.
 
     ## Starting State
     The top folder of a repository in which something is wrong, or of the Coffee Company with a question about its
-    tables; a task drawn from the split. Most tests that fail cannot be seen.
+    tables; a task sampled from the split. Most tests that fail cannot be seen.
 
     ## Episode End
     Termination: `exit`, three answers in a row without a command, or `horizon` steps. Then the changes are scored.
-    There is no truncation. Of changes count those of sources that are no tests, and the files that a data task asks
-    for; everything else is as it was.
+    There is no truncation. Changes count in sources that are no tests, and in the files that a data task asks for;
+    everything else is as it was.
 
     ## Information
     `admissible_commands`, `success`, `task_id`, `task`, `feedback`: see `NatLangEnv`.
 
     ## Arguments
     - `split`: `"train"`, `"validation"`, `"test"` or `"all"`, by repository; of data tasks by question.
-    - `explain`: True for `info["why"]`, why a command did nothing, or what it ended failed; `feedback`: `"explained"`
+    - `explain`: True for `info["why"]`, why a command did nothing, or the episode was lost; `feedback`: `"explained"`
       says it to the player, too.
     - `horizon`: 40 steps.
     - `render_mode`: `"ansi"` or None.
 
     It needs Linux with bubblewrap, and the lab (`natlang data fetch lab`). It cannot be played without isolation:
-    programs that nothing confines find the originals.
+    unconfined programs could read the originals.
 
     ## Version History
     - v0: initial version.
@@ -200,5 +201,5 @@ class AutoExploreChangeFreeEnv(NatLangEnv):
 
     @property
     def verdict(self) -> ChangeVerdict | None:
-        """What the changes are worth, once the episode has ended."""
+        """The verdict on the changes, once the episode has ended."""
         return self._verdict

@@ -1,7 +1,7 @@
 """The lab: pytest and what it needs, pinned, compiled, and shown read-only to what runs tests in the sandbox.
 
 `natlang data fetch` brings it. Its folder is named after what is pinned and the Python that it is compiled for, and
-comes into being when all is there; a list in it says what each file holds.
+is renamed into place when all is there; a list in it has the digest of each file.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _make(folder: Path, wheels: list[Path]) -> None:
                 wheel.extractall(folder)
         except zipfile.BadZipFile as error:
             raise UsageError(f"{each.name} cannot be unpacked ({error}): run natlang data fetch lab again") from None
-    # Unchecked: the sandbox's files have other times, and every run would compile pytest anew.
+    # Unchecked: the sandbox's files have other times, and every run would compile pytest again.
     compileall.compile_dir(
         folder,
         quiet=2,

@@ -19,7 +19,7 @@ from natlang_envs.why import Feedback, Why
 
 Start = Literal["repository", "file", "line"]
 STARTS: tuple[Start, ...] = ("repository", "file", "line")
-# Longer than what an observation has beside that of AutoExplore: lines, edits, and the names of tests.
+# Characters that an observation has more than one of AutoExplore: lines, edits, and the names of tests.
 _MORE = 2 * (PAGE_LINES + EDITS + 4) * (WIDTH + 40) + NAMES * (MAX_NAME + 10)
 
 
@@ -27,50 +27,49 @@ class AutoExploreChangeEnv(AskingEnv[ChangeTasks, ChangeEpisode]):
     r"""Mend tested code that is broken in one place, by one listed edit; tests judge it.
 
     ## Description
-    One place of a Python repository was changed, so that tests fail. An issue tells what one of them sees, and not
-    where to look. The player walks through folders, opens sources and lines, chooses an edit among those listed, may
-    run the tests three times, and submits. The edits of every source are listed by the same rule, wherever the bug is;
-    one of them restores the original. Nothing is executed: what fails after each edit was found out by running the
-    tests when the task was made. The paper's AutoExplore modifies files freely; here all is listed, so that small
-    models can play, and a score is exact.
+    One place of a Python repository was changed, so that tests fail. An issue says what one of them sees, but not where
+    to look. The player walks through folders, opens sources and lines, chooses one of the listed edits, may run the
+    tests three times, and submits. The edits of every source are listed by the same rule, wherever the bug is; one of
+    them restores the original. Nothing is executed: the tests were run for each edit when the task was made. The
+    paper's AutoExplore modifies files freely; here everything is listed, so that small models can play and a score is
+    exact.
 
     ## Observation Space
     `UnicodeText`: the task, the view (a page of a folder, of a source, or of the edits of a line), the edit that is
-    made, the runs of tests left, the steps left and what the last command showed, each below a heading. A source is
-    shown as it is with the edit, in pages of 40 numbered lines, fewer where more than 24 of them could be edited. A
-    line is shown with five above and below it, and with what it would read after each of its edits, 30 a page. `cat`
-    shows the first `file_budget` characters of a file, and the next ones when it is given again.
+    made, the test runs left, the steps left and the last command's answer, each below a heading. A source is shown with
+    the edit made, in pages of 40 numbered lines, fewer where more than 24 of them can be edited. A line is shown with
+    five above and below it, and with what it would read after each of its edits, 30 a page. `cat` shows the first
+    `file_budget` characters of a file, and the next ones when it is given again.
 
     ## Action Space
-    `CommandText`, never more than 40. In a folder: `cd FOLDER` for each folder here, `cd ..`, then for each file here
-    `open FILE` where it is a source that can be edited, and `cat FILE` where it is not; `next page`, `previous page`.
-    In a source: `line N` for each line that can be edited, `page N` for other pages (of a long source, for some),
-    `cd .` back to the folder. In a line: `edit N K` for its edits, `next page`, `previous page`, `open FILE` back to
-    the source. Then, everywhere: `undo` and `submit` where something is edited, `test` while runs are left, `exit`. An
-    edit replaces the one before. Hidden and compiled files, links, and names that cannot be printed are not listed.
+    `CommandText`, at most 40 commands. In a folder: `cd FOLDER` for each folder here, `cd ..`, then for each file here
+    `open FILE` if it is a source that can be edited, else `cat FILE`; `next page`, `previous page`. In a source:
+    `line N` for each line that can be edited, `page N` for other pages (of a long source, for some), `cd .` back to the
+    folder. In a line: `edit N K` for its edits, `next page`, `previous page`, `open FILE` back to the source. Then,
+    everywhere: `undo` and `submit` if something is edited, `test` while runs are left, `exit`. An edit replaces the one
+    before. Hidden and compiled files, links, and names that cannot be printed are not listed.
 
     ## Tests
-    `test` names failing tests, at most 20, among those that the player may know: the one that the issue tells of, and
+    `test` names failing tests, at most 20, among those that the player may know: the one that the issue is about, and
     all that passed before. The others that failed before stay hidden; they judge the repair, too. With an edit of the
-    broken file, the tests were run for each edit, so the answer is theirs. With an edit of another file, those tests
-    fail which fail without it, and those which it makes fail in the unbroken repository: where one test reaches both
-    places, a run could differ (of 450 such states, chosen by chance and run, none did). So an edit elsewhere that would
-    make up for the bug is no repair.
+    broken file, the answer is that of the real run. With an edit of another file, those tests fail that fail without
+    it, and those that it makes fail in the unbroken repository. Where one test reaches both places, a run could differ;
+    in 450 random states that were run, none did. So an edit elsewhere that would make up for the bug is no repair.
 
     ## Rewards
     - -1 for each step, also for any other text, which does nothing;
-    - in its place, for the last step, +15 for `submit` where all tests pass, and -15 for `submit` where one fails, for
+    - in its place, for the last step, +15 for `submit` if all tests pass, and -15 for `submit` if one fails, for
       `exit`, and for a last step within the horizon that is neither;
-    - with `partial=True`, `submit` where tests fail pays -15 and 30 for the share of the tests that failed before and
+    - with `partial=True`, `submit` while tests fail pays -15 and 30 for the share of the tests that failed before and
       pass now, less those that passed before and fail now; never less than -15.
 
     ## Starting State
-    The top folder, or the broken source's first page, or the broken line; and a task drawn from the split:
+    The top folder, or the broken source's first page, or the broken line; and a task sampled from the split:
     `repository/` and 16 hex digits of the repository and the change.
 
     ## Episode End
-    Termination: an edit was submitted, the player left, or `horizon` steps were taken (the steps left stand in the
-    observation). There is no truncation.
+    Termination: an edit was submitted, the player left, or `horizon` steps were taken (the observation shows the steps
+    left). There is no truncation.
 
     ## Information
     `admissible_commands`, `success`, `task_id`, `task`, `feedback`: see `NatLangEnv`.
@@ -80,7 +79,7 @@ class AutoExploreChangeEnv(AskingEnv[ChangeTasks, ChangeEpisode]):
     - `partial`: whether a wrong repair is paid for what it repairs.
     - `split`: `"train"`, `"validation"`, `"test"` or `"all"`, by repository.
     - `dataset`: `"embedded"`, code of our own, which lies in the package and in no model's memory; `"public"`,
-      published code, which `natlang data fetch` brings. Without it a named split has both, and `"all"` draws from the
+      published code, which `natlang data fetch` brings. Without it a named split has both, and `"all"` samples from the
       embedded code and accepts any task's id.
     - `repository`: a folder of your own, and as `dataset` a file of tasks that `natlang data mutate` made of it.
     - `explain`: True for `info["why"]`, why a command did nothing, or lost; `feedback`: `"explained"` says it to the
@@ -169,8 +168,8 @@ class AutoExploreChangeEnv(AskingEnv[ChangeTasks, ChangeEpisode]):
     def way_to(self, *edits: EditSite) -> list[str]:
         """Return the fewest commands from here to one of some edits (privileged knowledge).
 
-        It is a breadth-first search over views. Views that cannot matter are left out: other sources and lines, and of
-        folders beside the way all but one step in and out, which is at times the shortest way back to the first page.
+        A breadth-first search over views, without those that cannot matter: other sources and lines, and folders off
+        the path, but for one step in and out, which can be the shortest way back to the first page.
         """
         task, start = self.change_task, self._episode.view.key
         paths = {each.path for each in edits}

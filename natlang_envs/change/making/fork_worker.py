@@ -7,7 +7,7 @@ the tests once, and answers each job with a line of JSON on standard output.
 A job names the tests to run, and may change functions: their new code is put in place of the old. Whatever else an edit
 changes needs a batch of its own. One fork does job after job as long as nothing is left behind: the global variables of
 the repository's modules and what these hold, the working directory, the environment. Then, or where a job ends the
-process, the next fork goes on.
+process, the next fork continues.
 
     {"overlay": {"/shop/prices.py": "…"}, "jobs": [{"tests": ["tests/t.py::test_b"], "trace": "/shop/prices.py"},
      {"changes": [["total", 12, 12, "def total(…", 0]], "file": "/shop/prices.py", "shuffle": 1, "alone": true}]}
@@ -281,7 +281,7 @@ def _code_of(file: str, name: str, line: int, first: int, source: str, flags: in
 
 
 def _codes(code: CodeType, name: str, line: int) -> Iterator[CodeType]:
-    """Yield the code of a function or method that stands in a module's code, not inside another function."""
+    """Yield the code of a function or method of a module, unless it is inside another function."""
     for each in code.co_consts:
         if isinstance(each, CodeType):
             if (each.co_name, each.co_firstlineno) == (name, line):

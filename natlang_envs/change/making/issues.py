@@ -119,7 +119,7 @@ def _window(text: str, other: str) -> str:
 
 
 def _first_difference(left: ast.expr, right: ast.expr) -> tuple[ast.expr, ast.expr, str] | None:
-    """Return what two values of one form first hold that differs, and what it is called; None where nothing can be."""
+    """Return the first parts in which two values of one form differ, and their name; None if there are none."""
     pairs: list[tuple[ast.expr, ast.expr, str]] = []
     match left, right:
         case (ast.List(one), ast.List(other)) | (ast.Tuple(one), ast.Tuple(other)) if len(one) == len(other):

@@ -20,12 +20,12 @@ from natlang_envs.change.making.fork_runner import Runner, SourcesWithTests, fai
 from natlang_envs.change.making.make_tasks import make
 from natlang_envs.change.making.outcome_tables import scan, tabulate
 from natlang_envs.change.making.recheck import NOTHING, OutcomeDifference, TaskSource, in_forks, recheck
+from natlang_envs.change.making.usable_tests import usable
 from natlang_envs.change.repositories import change_repositories, change_repository, data_folder, pinned_for_changes
 from natlang_envs.change.task_files import pack, read_journal, unpack, write_task_file
 from natlang_envs.repository.mutations import Edit, apply, edits
 from tests.support.folders import write
 from tools.change.__main__ import sharpness
-from tools.change.make_free_tasks import all_pass
 
 SERVICES = data_folder() / "services"
 SHOP: dict[str, bytes | str] = {
@@ -104,8 +104,8 @@ def runner(shop: SourcesWithTests) -> Iterator[Runner]:
 
 
 @pytest.fixture(scope="module")
-def tests(runner: Runner) -> list[str]:
-    return all_pass(runner)
+def tests(shop: SourcesWithTests) -> list[str]:
+    return usable(shop, 0.3)[0]
 
 
 def names(outcome: int, tests: list[str]) -> set[str]:
@@ -335,24 +335,6 @@ def test_outcomes_are_packed_and_unpacked() -> None:
     assert unpack(pack(outcomes)) == outcomes
 
 
-@pytest.mark.parametrize(
-    ("test", "why"),
-    [
-        ("def test_a(): assert 0\n", r"test_a.py::test_a fails before anything is broken"),
-        ("import nothing_of_that_name\n", "cannot be collected"),
-        ("x = 1\n", "cannot be collected"),
-        ("SEEN = []\ndef test_a(): SEEN.append(1)\ndef test_b(): assert SEEN\n", "test_b passes and fails"),
-        ("def test_a():\n    while True: pass\n", "take too long"),
-        ("import os\ndef test_a(): os._exit(0)\n", "take too long|cannot be collected"),
-    ],
-)
-def test_tests_that_cannot_be_used_are_named_in_one_line(tmp_path: Path, test: str, why: str) -> None:
-    write(tmp_path, {"a.py": "x = 1\n", "tests/test_a.py": test})
-    with Runner(open_tested(tmp_path), seconds=0.3) as runner, pytest.raises(UsageError, match=why) as caught:
-        all_pass(runner)
-    assert "\n" not in str(caught.value)
-
-
 def test_a_repository_without_tests_or_sources_is_refused(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": "x = 1\n"})
     with pytest.raises(UsageError, match="name the folder with the tests"):
@@ -371,8 +353,8 @@ def test_a_repository_without_tests_or_sources_is_refused(tmp_path: Path) -> Non
 def test_a_service_is_of_the_size_and_its_tests_pass_in_any_order(folder: Path) -> None:
     subject = open_tested(folder)
     assert 400 <= sum(text.count("\n") for text in subject.sources.values()) <= 800
-    with Runner(subject) as runner:
-        assert len(all_pass(runner)) >= 40
+    tests, left_out = usable(subject)
+    assert (len(tests) >= 40, left_out) == (True, {})
     banned = ("import random", "datetime.now", "date.today", "time.time", "socket", "urllib", "subprocess")
     every = [path.read_text(encoding="utf-8") for path in folder.rglob("*.py")]
     assert not [word for word in banned for text in every if word in text]
