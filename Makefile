@@ -105,16 +105,17 @@ format: $(INSTALLED)
 bench: textworld
 	$(BIN)/python benchmarks/taxi.py
 	for part in env sandbox isolation; do $(BIN)/python benchmarks/autoexplore.py $$part; done
-	for part in env engine textworld rollout; do ALFWORLD_DATA="$(OFFICIAL)" $(BIN)/python benchmarks/alfworld.py $$part; done
+	for part in env engine textworld; do ALFWORLD_DATA="$(OFFICIAL)" $(BIN)/python benchmarks/alfworld.py $$part; done
 
 # The oldest gymnasium, pettingzoo and numpy that pyproject.toml allows; numpy 1.26.0 has wheels for Python 3.11 and 3.12.
 oldest: $(OLDEST_INSTALLED)
 	$(OLDEST)/bin/pytest -n $(WORKERS) -m "not slow" tests/natlang_envs
 
-$(INSTALLED): pyproject.toml constraints.txt
+$(INSTALLED): pyproject.toml constraints.txt examples/judges/pyproject.toml
 	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/$(PIP_INSTALL) -c constraints.txt setuptools
-	$(BIN)/$(PIP_INSTALL) -c constraints.txt --no-build-isolation -e ".[agent,eight-bit,data,explore,leaderboard,ray,docs,dev]"
+	$(BIN)/$(PIP_INSTALL) -c constraints.txt --no-build-isolation \
+		-e ".[agent,eight-bit,data,explore,leaderboard,ray,docs,dev]" -e examples/judges
 	touch $@
 
 $(OLDEST_INSTALLED): pyproject.toml constraints-oldest.txt

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the options."""
     group = parser.getgroup("natlang_envs", "conformance of text environments")
     group.addoption(
         "--natlang-env",

@@ -1,10 +1,9 @@
-"""How fast ALFWorld is here: the environments, the engine, and both beside TextWorld and alfworld's own class.
+"""How fast ALFWorld is here: the environments, the engine, and the engine beside TextWorld.
 
 `python benchmarks/alfworld.py PART` prints a table and writes it to a page in benchmarks/results; PART is
 `env`        steps beside gymnasium's Taxi, compiled and in pure Python, each in a process of its own
 `engine`     what reading, beginning, stepping, saving and keeping games costs
 `textworld`  the same official games in TextWorld's engine, as its own users run it (needs the extra `alfworld`)
-`rollout`    a driver of verl-agent's shape, with a Ray actor for each environment, by alfworld's class and by ours
 The official games are played where $ALFWORLD_DATA has them, else generated ones. The exit code is 1 where a floor does
 not hold.
 """
@@ -13,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import hashlib
 import json
 import os
 import random
@@ -23,19 +21,18 @@ import sys
 import tempfile
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, replace
 from importlib import import_module
 from itertools import cycle, islice
 from pathlib import Path
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
 
 import gymnasium
 import numpy as np
 from harness import EPISODES, SINGLE_STEPS, TAXI, Row, at_most, compare, publish_and_exit, sample_and_step, spread_of
 
-from natlang_envs.alfworld.compat import AlfredTWEnv
 from natlang_envs.alfworld.engine import is_compiled
 from natlang_envs.alfworld.engine.game import GameText, parse_game
 from natlang_envs.alfworld.engine.goals import TASK_TYPES
@@ -43,7 +40,6 @@ from natlang_envs.alfworld.engine.world import World
 from natlang_envs.alfworld.games.generator import generate, task_ids
 from natlang_envs.alfworld.games.official import data_folder, official_ids, official_text
 from natlang_envs.alfworld.textworld.backend import borrowed
-from natlang_envs.alfworld.textworld.export import export_game, folder_of, game_of
 from natlang_envs.alfworld.textworld.files import game_file
 from natlang_envs.errors import UsageError
 
@@ -384,218 +380,13 @@ def textworld(asked: argparse.Namespace) -> None:
     )
 
 
-# Rollouts.
-
-GROUP = 8  # environments that start in the same game, as GRPO samples them
-PACKAGES = {"ours": "natlang_envs.alfworld.compat", "theirs": "alfworld.agents.environment"}
-CPUS_OF_AN_ACTOR = 0.1
-TRAINING_GAMES = 16  # generated ones, in the package's own format
-
-
-class Cost(NamedTuple):
-    """What a rollout took.
-
-    Attributes:
-        environments: Seconds of processor time in `reset` and `step`, over all environments.
-        wall: Seconds that the driver waited for them.
-        memory: MB that all environments together hold at the end and share with no other process.
-        transcript: A digest of everything that was said.
-    """
-
-    environments: float
-    wall: float
-    memory: float
-    transcript: str
-
-
-def config(games: Path, steps: int) -> dict[str, Any]:
-    """Return the config that both classes are constructed with."""
-    return {
-        "dataset": {"data_path": str(games), "num_train_games": -1},
-        "env": {
-            "type": "AlfredTWEnv",
-            "domain_randomization": False,
-            "task_types": [1, 2, 3, 4, 5, 6],
-            "expert_type": "handcoded",
-            "goal_desc_human_anns_prob": 0.0,
-        },
-        "general": {"training_method": "dqn"},  # without an expert's plan, which costs more than the game
-        "rl": {"training": {"max_nb_steps_per_episode": steps}},
-    }
-
-
-class Worker:
-    """One environment in a process of its own, which counts what it spends."""
-
-    def __init__(self, package: str, settings: dict[str, Any], files: list[str], seed: int) -> None:
-        self.seconds, self.env = 0.0, None
-        if package:
-            with borrowed():  # to import TextWorld draws random numbers
-                base: Any = import_module(package).get_environment("AlfredTWEnv")(settings, train_eval="train")
-            base.game_files = files  # the package keeps the order of the disk
-            self.env = base.init_env(batch_size=1)
-            self.env.seed(seed)
-
-    def reset(self) -> tuple[str, list[str]]:
-        before = spent()
-        observations, infos = self.env.reset()
-        self.seconds += spent() - before
-        return observations[0], list(infos["admissible_commands"][0])
-
-    def step(self, command: str) -> tuple[str, list[str]]:
-        before = spent()
-        observations, _, _, infos = self.env.step([command])
-        self.seconds += spent() - before
-        return observations[0], list(infos["admissible_commands"][0])
-
-    def cost(self) -> tuple[float, float]:
-        """Return the seconds spent, and the MB that this process and those it started share with no other."""
-        return self.seconds, sum(private(pid) for pid in family())
-
-
-def family() -> Iterator[int]:
-    """Yield this process and all that it started."""
-    waiting = [os.getpid()]
-    while waiting:
-        pid = waiting.pop()
-        yield pid
-        for children in Path(f"/proc/{pid}/task").glob("*/children"):
-            waiting += map(int, children.read_text().split())
-
-
-def spent() -> float:
-    """Return the processor time of this process and those that it started, in seconds."""
-    others = 0
-    for pid in islice(family(), 1, None):
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        others += int(fields[11]) + int(fields[12])
-    return time.process_time() + others / 100
-
-
-def private(pid: int) -> float:
-    """Return the MB that a process shares with no other."""
-    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    return sum(int(line.split()[1]) for line in lines if line.startswith("Private_")) * 1024 / 1e6
-
-
-def choice(number: int, step: int, commands: Sequence[str]) -> str:
-    """Return the command of an environment at a step."""
-    return random.Random(f"{number}/{step}").choice(sorted(commands))
-
-
-def played(package: str, settings: dict[str, Any], files: list[str], count: int, steps: int) -> Cost:
-    """Play a rollout by a driver with a Ray actor for each environment; without a package they hold nothing."""
-    import ray
-
-    actor: Any = ray.remote(num_cpus=CPUS_OF_AN_ACTOR)(Worker)
-    workers = [actor.remote(package, settings, files, number // GROUP) for number in range(count)]
-    ray.get([worker.cost.remote() for worker in workers])  # all of them have started
-    said = hashlib.sha256()
-    begun = time.perf_counter()
-    if package:
-        shown: list[Any] = ray.get([worker.reset.remote() for worker in workers])
-        for step in range(steps):
-            commands = [choice(number, step, each[1]) for number, each in enumerate(shown)]
-            shown = ray.get([worker.step.remote(each) for worker, each in zip(workers, commands, strict=True)])
-            said.update(repr([(text, sorted(listed)) for text, listed in shown]).encode())
-    wall = time.perf_counter() - begun
-    costs: list[tuple[float, float]] = ray.get([worker.cost.remote() for worker in workers])
-    for worker in workers:
-        ray.kill(worker)
-    time.sleep(5)  # until their memory is free
-    return Cost(sum(each[0] for each in costs), wall, sum(each[1] for each in costs), said.hexdigest())
-
-
-def batch(settings: dict[str, Any], files: list[str], count: int, steps: int) -> Cost:
-    """Play the same rollout by batches of ours in one process."""
-    base = AlfredTWEnv(settings, "train")
-    base.game_files = files
-    groups = [base.init_env(GROUP, group_size=GROUP) for _ in range(count // GROUP)]
-    said, took = hashlib.sha256(), 0.0
-    resident, commands = private(os.getpid()), [""] * count
-    for seed, group in enumerate(groups):
-        group.seed(seed)
-    for step in range(steps + 1):
-        begun = time.process_time()
-        if step == 0:
-            results: list[Any] = [group.reset() for group in groups]
-        else:
-            results = [group.step(commands[at * GROUP : (at + 1) * GROUP]) for at, group in enumerate(groups)]
-        took += time.process_time() - begun
-        shown = [pair for each in results for pair in zip(each[0], each[-1]["admissible_commands"], strict=True)]
-        commands = [choice(number, step, each[1]) for number, each in enumerate(shown)]
-        if step:
-            said.update(repr([(text, sorted(listed)) for text, listed in shown]).encode())
-    return Cost(took, took, private(os.getpid()) - resident, said.hexdigest())
-
-
-def against(what: str, theirs: float, ours: Sequence[float], unit: str, floor: float | None = None) -> Row:
-    ratios = sorted(theirs / each for each in ours)
-    middle, digits = ratios[len(ratios) // 2], 2 if unit == "s" else 0
-    holds, asked = (None, "") if floor is None else (middle >= floor, f">= {floor:g} x")
-    shown = [f"{each:,.{digits}f} {unit}" for each in (median(ours), theirs)]
-    spread = spread_of(ratios, 0) if len(ratios) > 1 else ""
-    return Row(what, *shown, f"{middle:,.1f} x", spread, asked, holds)
-
-
-def rollout(asked: argparse.Namespace) -> None:
-    import ray
-
-    count, steps = asked.environments, asked.steps
-    with tempfile.TemporaryDirectory(prefix="alfworld-rollout-") as name:
-        games = Path(name)
-        tasks = gymnasium.make(ALFWORLD, split="train")
-        for seed in range(TRAINING_GAMES):
-            task_id = tasks.reset(seed=seed)[1]["task_id"]
-            export_game(game_of(task_id, "0.4.2"), games / folder_of(task_id))
-        settings = config(games, steps)
-        files = sorted(AlfredTWEnv(settings, "train").game_files)
-        ray.init(num_cpus=int(count * CPUS_OF_AN_ACTOR) + 1, include_dashboard=False, log_to_driver=False)
-        try:
-            idle = played("", settings, files, count, steps)
-            ours = [played(PACKAGES["ours"], settings, files, count, steps) for _ in range(TURNS)]
-            together = [batch(settings, files, count, steps) for _ in range(TURNS)]
-            theirs = played(PACKAGES["theirs"], settings, files, count, steps)
-        finally:
-            ray.shutdown()
-    if len({cost.transcript for cost in (*ours, *together, theirs)}) != 1:
-        sys.exit("the classes did not say the same: their times cannot be compared")
-    work = theirs.environments
-    beyond = f"memory of the actors beyond actors that hold nothing ({idle.memory:,.0f} MB)"
-    rows = [
-        against("processor time of the environments", work, [each.environments for each in ours], "s", 100),
-        against("the whole rollout, on the wall", theirs.wall, [each.wall for each in ours], "s"),
-        against("memory of the actors", theirs.memory, [each.memory for each in ours], "MB"),
-        against(beyond, theirs.memory - idle.memory, [each.memory - idle.memory for each in ours], "MB", 20),
-        against("processor time, ours as one batch", work, [each.environments for each in together], "s", 100),
-        against("memory, ours as one batch", theirs.memory, [together[0].memory], "MB", 20),
-    ]
-    publish_and_exit(
-        "alfworld_rollout",
-        f"ALFWorld: a rollout of {count} environments and {steps} steps",
-        f"**In the same driver, alfworld's own class takes {rows[0].factor} times the processor time of ours, and "
-        f"{rows[4].factor} times that of ours as one batch.** It takes {rows[3].factor} times the memory, beyond what "
-        "an idle actor holds.",
-        rows,
-        ("alfworld", "textworld", "ray"),
-        (
-            f"An actor for each environment, in groups of {GROUP} that start in one of {TRAINING_GAMES} generated "
-            "games; random commands, drawn alike; each said the same to the letter, which is checked. Times are of "
-            "reset and step, cold: each actor reads its game. Memory is what no other process shares, at the end. Ours "
-            f"is the median of {TURNS} rollouts, theirs was played once.",
-        ),
-    )
-
-
-PARTS = {"env": environments, "engine": engine, "textworld": textworld, "rollout": rollout}
+PARTS = {"env": environments, "engine": engine, "textworld": textworld}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("part", choices=PARTS)
     parser.add_argument("--rows", action="store_true", help="of env: print what this process measures")
-    parser.add_argument("--environments", type=int, default=64, help=f"of rollout: a multiple of {GROUP}")
-    parser.add_argument("--steps", type=int, default=50, help="of rollout")
     asked = parser.parse_args()
     try:
         PARTS[asked.part](asked)

@@ -21,8 +21,9 @@ from natlang_envs.cli.main import app
 from natlang_envs.cli.support import EXTRAS
 from natlang_envs.evaluation import load_protocol, protocol_names, why_development
 from natlang_envs.files import write_whole
-from natlang_envs.making import make_env
+from natlang_envs.make_env import make_env
 from natlang_envs.registration import ENVIRONMENTS, SANDBOXED, Registration
+from natlang_envs.sandbox.commands.table import KINDS
 
 HERE = Path(__file__).parent
 # Between these two lines of a page stands what is made here.
@@ -90,6 +91,11 @@ def commands() -> Iterator[str]:
     found = {name: group.get_command(context, name) for name in group.list_commands(context)}
     rows = ([f"`natlang {name}`", _sentence(command.help)] for name, command in found.items())
     yield from table("| command | what it does |", rows)
+
+
+def sandbox_commands() -> Iterator[str]:
+    """Yield the commands of the sandbox, in the lines that a model is shown."""
+    return (f"- {kind.line()}" for kind in KINDS)
 
 
 def extras() -> Iterator[str]:
@@ -168,6 +174,7 @@ def families() -> dict[str, list[Registration]]:
 
 PARTS: dict[str, Callable[[], Iterable[str]]] = {
     "commands": commands,
+    "sandbox-commands": sandbox_commands,
     "extras": extras,
     "protocols": protocols,
     "api": api,

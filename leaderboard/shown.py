@@ -17,8 +17,8 @@ from natlang_envs.evaluation.published import FILES, is_published, published_fil
 from natlang_envs.evaluation.runs import digest_of
 from natlang_envs.registration import ENVIRONMENTS
 
-_PACKAGES = ("natlang_envs", "reference_agent")
-_OURS = "natlang-envs"
+_PACKAGES = ("natlang_envs", "reference_agent", "natlang_judges")
+_OURS = ("natlang-envs", "natlang-judges")  # the distributions of this repository
 _DATA = ("protocols", "repositories", "__pycache__")  # folders with tasks and answers
 _ENVIRONMENTS = {entry.entry_point.split(".")[1] for entry in ENVIRONMENTS}  # their packages
 
@@ -71,11 +71,12 @@ def show(spec: str, folder: Path, files: Path | None = None) -> Shown:
             hidden = shutil.ignore_patterns(*_DATA, *(() if built_in else _ENVIRONMENTS))
             shutil.copytree(Path(found.origin).parent, board / name, ignore=hidden)
     makers = [each.dist.name if each.dist else "" for each in entry_points(group=ENTRY_POINTS, name=kind)]
+    ours = len(makers) == 1 and makers[0] in _OURS
     path = Path(argument).absolute()
     given: str | Path = argument
     checkpoint = ""
     whole = False  # whether the checkpoint's SHA-256 stands for all that is shown
-    if makers == [_OURS] and argument and files is None and is_published(path):
+    if ours and argument and files is None and is_published(path):
         given, checkpoint, whole = own / path.name, digest_of(path), True
         _copy(path, own / path.name)
         (own / FILES).mkdir()
@@ -98,8 +99,8 @@ def show(spec: str, folder: Path, files: Path | None = None) -> Shown:
         _check_function(own, kind, argument)
     for each in (board, own):
         _let_read(each)
-    foreign = next((each for each in makers if each != _OURS), "")
-    own_loader = makers == [_OURS] and (whole or not checkpoint)
+    foreign = next((each for each in makers if each not in _OURS), "")
+    own_loader = ours and (whole or not checkpoint)
     return Shown(board, own, kind, given, checkpoint, own_loader, foreign)
 
 

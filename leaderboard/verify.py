@@ -28,7 +28,6 @@ from natlang_envs.evaluation.runner import plan_lengths
 from natlang_envs.evaluation.runs import RUN_FILE, TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import Score, score
 from natlang_envs.trajectory import (
-    AsRecorded,
     Recorder,
     Trajectory,
     difference,
@@ -317,7 +316,7 @@ def _replay(env: gymnasium.Env[str, str], recorded: Trajectory) -> tuple[Traject
     for action, reflection, step in zip(recorded.actions, recorded.reflections, steps, strict=False):
         unlisted += action not in info["admissible_commands"]  # of the step before
         observation, reward, terminated, truncated, info = step
-        recorder.add(AsRecorded(action), reflection, observation, reward, terminated, truncated, info["success"])
+        recorder.add(action, reflection, observation, reward, terminated, truncated, info["success"])
         infos.append(info)
     return recorder.trajectory(), unlisted, infos
 

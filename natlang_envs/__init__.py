@@ -8,13 +8,13 @@ tasks, task_random   tasks with stable ids, their splits, and random numbers key
 prompt               the state of any environment as text, and labels for its commands
 answers/             reads the command in what a model answers
 registration         every id; registers them with Gymnasium and PettingZoo
-making               makes an environment by its id
+make_env             makes an environment by its id
 trajectory           recorded episodes, their digests and their replay
 files                files written whole or not at all, locks, the cache folder
 why                  why a command did nothing: a closed set of causes
-specs                specs that tell an environment's horizon
+specs                specs with an environment's own horizon
 errors               `UsageError`, and checks of names and positions that callers give
-dangerous_taxi/      Gymnasium's Taxi told in words
+dangerous_taxi/      Gymnasium's Taxi as texts
 autoexplore/         find the file of a repository that answers a question; the labelled dataset
 alfworld/            household tasks
 learners/            wrappers, encoders, and adapters of other libraries

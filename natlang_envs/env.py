@@ -66,7 +66,7 @@ class Snapshot(NamedTuple):
     why: Why | None = None
 
 
-def without_margins(command: str, listed: Sequence[str]) -> str:
+def strip_unless_listed(command: str, listed: Sequence[str]) -> str:
     """Return a command without the white space around it, as `str.strip` removes it, unless it is listed with it."""
     stripped = command.strip()
     return command if len(stripped) == len(command) or command in listed else stripped
@@ -86,14 +86,14 @@ class NatLangEnv(gymnasium.Env[str, str]):
     `natlang_envs.why.Why` where the last command did nothing, or ended the game as lost, and else None.
 
     Args:
-        tasks: What `reset` draws from and accepts.
+        tasks: The tasks that `reset` samples from and accepts.
         horizon: The largest number of steps; counted here, so it is part of a snapshot.
         render_mode: One of `metadata["render_modes"]` or None.
         max_observation: The largest number of characters of an observation.
         max_commands: The largest number of admissible commands at any step.
         fallback_commands: What the action space samples from before the first reset.
         explain: Whether infos say why a command did nothing; only where the environment has `_explain`.
-        feedback: `"explained"` says it in the observation and in `info["feedback"]`, too.
+        feedback: `"explained"` adds the reason to the observation and to `info["feedback"]`.
 
     Raises:
         UsageError: The horizon or the render mode is not one the environment has, or `explain` or `feedback` is none.
@@ -123,8 +123,8 @@ class NatLangEnv(gymnasium.Env[str, str]):
         explain: bool = False,
         feedback: Feedback = "plain",
     ) -> None:
-        self.explains, self._explained = check_explaining(explain, feedback)
-        if self.explains and type(self)._explain is NatLangEnv._explain:
+        self.gives_reason, self._shows_reason = check_explaining(explain, feedback)
+        if self.gives_reason and type(self)._explain is NatLangEnv._explain:
             raise UsageError(f"{type(self).__name__} does not say why: leave out explain and feedback")
         if render_mode not in (None, *(modes := self.metadata["render_modes"])):
             raise UsageError(f"unknown render_mode {render_mode!r}: choose one of {', '.join([*modes, 'None'])}")
@@ -132,7 +132,7 @@ class NatLangEnv(gymnasium.Env[str, str]):
         self.horizon = check_count("horizon", horizon)
         self.render_mode = render_mode
         self.max_commands = max_commands
-        self.observation_space: UnicodeText = UnicodeText(max_observation + LONGEST * self._explained)  # pyright: ignore[reportIncompatibleVariableOverride]
+        self.observation_space: UnicodeText = UnicodeText(max_observation + LONGEST * self._shows_reason)  # pyright: ignore[reportIncompatibleVariableOverride]
         self.action_space: CommandText = CommandText(MAX_COMMAND_LENGTH, fallback_commands)  # pyright: ignore[reportIncompatibleVariableOverride]
         self._task_id: str | None = None
         self._steps = 0
@@ -161,7 +161,7 @@ class NatLangEnv(gymnasium.Env[str, str]):
     def _explain(self, command: str, outcome: Outcome) -> Why | None:
         """Return why a command did nothing, or ended the game as lost; it may be asked right after the command alone.
 
-        Asked for by the arguments `explain` and `feedback`, which only environments that write this hook have.
+        Only environments with this hook take the arguments `explain` and `feedback`.
         """
         raise NotImplementedError
 
@@ -222,7 +222,7 @@ class NatLangEnv(gymnasium.Env[str, str]):
         """Return what kinds a task is of, for scores by kind, such as `{"Depth": "2"}`; none by default.
 
         Args:
-            task_id: The task. Neither repositories nor games are needed to tell its kinds.
+            task_id: The task. Needs neither repositories nor games.
             arguments: Those that the environment is made with.
         """
         del task_id, arguments
@@ -256,7 +256,7 @@ class NatLangEnv(gymnasium.Env[str, str]):
 
         Args:
             seed: Seeds `np_random`, as in Gymnasium.
-            options: `{"task_id": …}` begins that task; without it a task of the split is drawn. It takes nothing else.
+            options: `{"task_id": …}` begins that task; without it one is sampled. There are no other options.
 
         Returns:
             The first observation and the info.
@@ -301,12 +301,12 @@ class NatLangEnv(gymnasium.Env[str, str]):
         if self._ended:
             why = "before the first reset" if self._task_id is None else "after the episode ended"
             raise ResetNeeded(f"step() was called {why}: call reset()")
-        if action.strip() is not action:  # in no case does `without_margins` need this: it is for speed
-            action = without_margins(action, self._admissible_commands())
+        if action.strip() is not action:  # in no case does `strip_unless_listed` need this: it is for speed
+            action = strip_unless_listed(action, self._admissible_commands())
         self._steps += 1
         command = action if action.isascii() else escape_surrogates(action)
         outcome = self._act(command)
-        if self.explains:
+        if self.gives_reason:
             outcome = self._with_why(command, outcome)
         try:
             self._feedback, reward, terminated, self._success = outcome
@@ -324,12 +324,12 @@ class NatLangEnv(gymnasium.Env[str, str]):
         return observation, reward, terminated, truncated, self._info()
 
     def _with_why(self, command: str, outcome: Outcome) -> Outcome:
-        """Find why a command did nothing, and return what it showed, with the reason where the player is told."""
+        """Set `_why`, and return the outcome; with `feedback="explained"`, the reason is part of its feedback."""
         self._why = self._explain(command, outcome)
-        if self._why is None or not self._explained:
+        if self._why is None or not self._shows_reason:
             return outcome
-        said = self._why.words if outcome.terminated else self._why.sentence
-        return outcome._replace(feedback=f"{outcome.feedback} {said}")
+        reason = self._why.words if outcome.terminated else self._why.sentence
+        return outcome._replace(feedback=f"{outcome.feedback} {reason}")
 
     def snapshot(self) -> Snapshot:
         """Return the present state; `restore` returns to it, also in another process.
@@ -367,7 +367,7 @@ class NatLangEnv(gymnasium.Env[str, str]):
         Raises:
             UsageError: This is no snapshot, or it is of another family of environments, or of another split's task.
         """
-        parts: Any = snapshot  # one of before reasons has a part less
+        parts: Any = snapshot  # `why` may be missing: it has a default
         try:
             saved = Snapshot(*parts)
         except TypeError:
@@ -397,8 +397,8 @@ class NatLangEnv(gymnasium.Env[str, str]):
             raise _wrong(self, "_admissible_commands", given, "a tuple of str")
         commands: tuple[str, ...] = tuple(given)
         if len(commands) > self.max_commands:
-            told = f"lists {len(commands)} commands, and its max_commands is {self.max_commands}"
-            raise UsageError(f"{type(self).__name__} {told}: make it with as many as there may be")
+            found = f"lists {len(commands)} commands, and its max_commands is {self.max_commands}"
+            raise UsageError(f"{type(self).__name__} {found}: make it with as many as there may be")
         self.__checked = commands
         return commands
 
@@ -411,7 +411,7 @@ class NatLangEnv(gymnasium.Env[str, str]):
             "task": self.task,
             "feedback": self._feedback,
         }
-        if self.explains:
+        if self.gives_reason:
             info["why"] = self._why
         return info
 

@@ -74,7 +74,7 @@ class EpisodesVectorEnv(NatLangVectorEnv):
         for game, command in zip(self._at(indices), commands, strict=True):
             game._steps += 1
             outcome = game._act(command)
-            last.append(game._with_why(command, outcome) if game.explains else outcome)
+            last.append(game._with_why(command, outcome) if game.gives_reason else outcome)
         self._last = last
         feedback, rewards, terminated, success = zip(*last, strict=True) if last else ((), (), (), ())
         return Outcomes(
@@ -82,7 +82,7 @@ class EpisodesVectorEnv(NatLangVectorEnv):
             np.array(rewards, dtype=np.float64),
             np.array(terminated, dtype=np.bool_),
             np.array(success, dtype=np.bool_),
-            object_array([game._why for game in self._at(indices)]) if self._single.explains else None,
+            object_array([game._why for game in self._at(indices)]) if self._single.gives_reason else None,
         )
 
     def _observe(self, indices: Indices, outcomes: Outcomes) -> list[str]:
@@ -103,7 +103,7 @@ class EpisodesVectorEnv(NatLangVectorEnv):
         return self._tasks_asked.copy()
 
     def render(self) -> tuple[Any, ...] | None:
-        """Return a picture of every episode, as `render_mode` says."""
+        """Return the rendering of every episode in the mode `render_mode`, None without one."""
         if self.render_mode is None:
             return None
         for game, seen in zip(self.games, self._observations, strict=True):

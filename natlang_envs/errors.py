@@ -23,13 +23,13 @@ class UsageError(ValueError):
 
 
 class NoPlanError(UsageError, NotImplementedError):
-    """An environment has no plan of its own, and somebody asks for one."""
+    """The environment has no plan of its own."""
 
 
 def reason(error: Exception) -> str:
-    """Return in one line what an error says; one of the system without its number and path, which a message names."""
-    told = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return " ".join(told.split())
+    """Return the message of an error in one line; of an `OSError` only the reason, without number and path."""
+    message = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return " ".join(message.split())
 
 
 def require_choice(name: str, value: str, choices: Iterable[str]) -> str:
@@ -88,7 +88,6 @@ def check_count(name: str, given: Any, least: int = 1) -> int:
 
 
 def is_count(given: Any, least: int) -> bool:
-    """Return whether it is a whole number of at least `least`."""
     return not isinstance(given, bool) and isinstance(given, Integral) and int(given) >= least
 
 
@@ -102,7 +101,8 @@ def command_at(commands: Sequence[str], position: int, noops: int) -> str | None
 @cache
 def _known_arguments(cls: type) -> tuple[str, ...] | None:
     """Return the names of a class's arguments, or None where it takes any."""
-    parameters = list(signature(cls.__init__).parameters.values())[1:]  # without self
+    given = getattr(cls, "__signature__", None)
+    parameters = list((given or signature(cls.__init__)).parameters.values())[0 if given else 1 :]  # without self
     if any(each.kind is Parameter.VAR_KEYWORD for each in parameters):
         return None
     return tuple(each.name for each in parameters)
@@ -127,7 +127,7 @@ def check_hooks(cls: type, base: str) -> None:
 def check_options(options: Any, known: tuple[str, ...], cls: type) -> Mapping[str, Any]:
     """Return the options of a reset of `cls`, or raise `UsageError` where one is unknown.
 
-    Who gives an argument of the environment as an option is told where it belongs.
+    For an argument of the environment, the message names `gymnasium.make`.
     """
     if options is None:
         return {}

@@ -28,7 +28,7 @@ _UNFINISHED = re.compile(r"\.[0-9a-f]{16}\.unfinished")
 
 
 class DoubledKeyError(ValueError):
-    """An object of a JSON text says one key twice, so that readers may differ in what it says."""
+    """A JSON object has a key twice, which parsers read differently."""
 
 
 def keys_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove what killed processes of this user left unfinished in a folder; what is being written stays."""
+    """Remove unfinished files and folders of this user's dead processes; those of living ones are locked and stay."""
     try:
         names = [name for name in os.listdir(folder) if _UNFINISHED.fullmatch(name)]  # noqa: PTH208 - names are enough
     except OSError:
@@ -93,7 +93,7 @@ def remove_leftovers(folder: Path) -> None:
 
 
 def _begin(folder: Path, make: Callable[[Path], int]) -> tuple[Path, int]:
-    """Return something new and unfinished in a folder, and the descriptor that holds its lock, or -1."""
+    """Return the path of a new unfinished file or folder, and the descriptor that holds its lock, or -1."""
     remove_leftovers(folder)
     while True:
         path = folder / f".{secrets.token_hex(8)}.unfinished"

@@ -49,11 +49,11 @@ from natlang_envs.evaluation.model_requests import lost_by, told
 from natlang_envs.evaluation.playing import Game
 from natlang_envs.evaluation.protocols import Protocol, load_protocol
 from natlang_envs.evaluation.runs import Journal, Played, prepare_folder, provenance
-from natlang_envs.learners.tried import tell_if_untried
+from natlang_envs.learners.tested_versions import warn_if_untested
 from natlang_envs.prompt import History, chat_messages, check_history
 from natlang_envs.trajectory import Trajectory, parse_line
 
-tell_if_untried("inspect-ai")
+warn_if_untested("inspect-ai")
 _OURS = "natlang_envs"  # what a log's metadata has about a task of ours
 _ENDS = {"model_length": "context", "content_filter": "refused"}  # by why a model stopped
 _log = logging.getLogger(__name__)

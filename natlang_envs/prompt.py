@@ -4,11 +4,11 @@ The first are of the paper's section 4.1 and appendix E, the second of its secti
 
 A prompt holds the task, the previous path (each action with what it showed) and the current observation. The task is
 never dropped; when a budget is short, the oldest steps of the path go first, then the end of the observation. Nothing
-is told twice: where the observation is only the answer to the last action (ALFWorld), the path omits that answer, and
+stands there twice: where the observation is only the answer to the last action (ALFWorld), the path omits it, and
 a first observation that ends with the task omits the task.
 
-With `history="commands"` a prompt is short and says all that was done (the paper's appendix B.2): the task once, every
-command, which parts of which files were read, and the observation, which holds what the last command showed. A prompt
+With `history="commands"` a prompt is short and lists all commands (the paper's appendix B.2): the task once, every
+command, which parts of which files were read, and the observation, which holds the answer to the last command. A prompt
 begins as the one before it did, up to the new command. Of a file's part that would make it longer than about 1,000
 tokens (tables of numbers) the end is cut.
 """
@@ -103,7 +103,7 @@ def state_prompt(
     check_history(history)
     kept = len(path) if history in ("full", "commands") else 0 if history == "none" else min(history, len(path))
 
-    told = bool(path) and path[-1].feedback == observation
+    repeated = bool(path) and path[-1].feedback == observation
     if not path and task:
         observation = observation.removesuffix(task).rstrip() or observation
     if history == "commands":
@@ -115,7 +115,7 @@ def state_prompt(
             return "\n".join([f"Task: {task}", *_done(path, read, steps), f"Observation: {text}"])
         newest = path[len(path) - steps :]
         lines = [f"- {step.action}: {step.feedback}" for step in newest]
-        if told and lines:
+        if repeated and lines:
             lines[-1] = f"- {newest[-1].action}"
         head = "Previous path:" if lines else "Previous path: none."
         return "\n".join([f"Task: {task}", head, *lines, f"Observation: {text}"])
@@ -181,7 +181,7 @@ def _files_read(path: Sequence[PathStep]) -> list[tuple[int, str, str]]:
 
 
 def _less(observation: str, pieces: int) -> str:
-    """Return an observation with so many pieces less, from the end of the file's part that it ends with."""
+    """Cut `pieces` pieces of the file's text from the end of an observation."""
     place = _PLACE.search(observation)
     head = observation[: place.start() if place else None]
     starts = [piece.start() for piece in _PIECE.finditer(head)]
@@ -222,18 +222,18 @@ class Screen:
 
     def after(self, observation: str, info: Mapping[str, Any], ended: bool = False) -> str:
         """Return what is shown after a command; where the game `ended`, without A(s)."""
-        feedback, commands, told = info["feedback"], listed(info["admissible_commands"]), observation
+        feedback, commands, text = info["feedback"], listed(info["admissible_commands"]), observation
         if self._changes_only:
-            told = _changes(self.observation, observation, feedback)
-        if feedback not in told:
-            told = f"{feedback}\n{told}".rstrip()
+            text = _changes(self.observation, observation, feedback)
+        if feedback not in text:
+            text = f"{feedback}\n{text}".rstrip()
         same = self._changes_only and commands == self._listed
         self.observation, self._listed = observation, commands
-        return told if ended or same else f"{told}\n{commands}"
+        return text if ended or same else f"{text}\n{commands}"
 
 
 def listed(commands: Sequence[str]) -> str:
-    """Return A(s) in a line."""
+    """Return A(s) as one line."""
     return "Actions: " + "; ".join(commands)
 
 
@@ -265,8 +265,8 @@ def enumerate_actions(
 
     Args:
         commands: The admissible commands, in the environment's order, which is kept.
-        labels: Distinct labels to draw from, single tokens of the tokenizer in use.
-        rng: Draws the labels anew (training); without it they are given out in order.
+        labels: Distinct labels to choose from, single tokens of the tokenizer in use.
+        rng: Shuffles the labels (for training); without it commands get them in order.
 
     Returns:
         One `Choice` a command.

@@ -135,7 +135,6 @@ def register(entry: Registration) -> None:
 
 
 def register_all() -> None:
-    """Register every id of the suite."""
     for entry in (*ENVIRONMENTS, *SANDBOXED):
         register(entry)
 

@@ -66,11 +66,9 @@ class UnicodeText(Text):
         return type(other) is type(self) and other.max_length == self.max_length
 
     def __hash__(self) -> int:
-        """Hash kind and bound."""
         return hash((type(self), self.max_length))
 
     def __repr__(self) -> str:
-        """Return the constructor call."""
         return f"{type(self).__name__}({self.max_length})"
 
 

@@ -1,4 +1,4 @@
-"""Specs that tell an environment's own horizon, and make no `TimeLimit` of it."""
+"""Specs whose `max_episode_steps` is the environment's own horizon, without a `TimeLimit`."""
 
 from __future__ import annotations
 
@@ -10,32 +10,30 @@ from gymnasium.envs.registration import EnvSpec
 
 
 class OwnHorizonSpec(EnvSpec):
-    """A spec whose `max_episode_steps` tells the horizon, for wrappers and trainers that read it there.
+    """A spec whose `max_episode_steps` is the horizon, for wrappers and trainers that read it there.
 
-    What is made again from its JSON or its pickle has no `TimeLimit` around it: the environment counts, and so knows of
-    `restore`, and says at the horizon whether it terminated or was truncated.
+    An environment made from its JSON or its pickle has no `TimeLimit` around it: it counts its own steps, so that
+    `restore` sets the count, and truncates at the horizon itself.
     """
 
     horizon: int | None = None  # no field: it is no part of what describes the environment
 
     def _plain(self) -> EnvSpec:
-        """Return the spec for making it again; a limit that a wrapper or `gymnasium.make` has set stays."""
+        """Return a plain spec without the horizon; a limit set by a wrapper or `gymnasium.make` stays."""
         own = self.max_episode_steps == self.horizon
         return EnvSpec(**_spec_values(self, None if own else self.max_episode_steps))
 
     def to_json(self) -> str:
-        """Return the spec as JSON."""
         return self._plain().to_json()
 
     def make(self, **kwargs: Any) -> Any:
-        """Make the environment again."""
         return self._plain().make(**kwargs)
 
     def __reduce__(self) -> Any:
         return EnvSpec.from_json, (self.to_json(),)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        """Return a copy that still tells the horizon: wrappers add themselves to one."""
+        """Return a copy that keeps `horizon`: each wrapper adds itself to a copy."""
         again = replace(self, kwargs=deepcopy(self.kwargs, memo), additional_wrappers=self.additional_wrappers)
         again.horizon = self.horizon
         return again
@@ -49,6 +47,5 @@ def with_horizon(spec: EnvSpec, horizon: int) -> EnvSpec:
 
 
 def _spec_values(spec: EnvSpec, limit: int | None) -> dict[str, Any]:
-    """Return the arguments of a spec like this one, with another limit."""
     values: dict[str, Any] = {each.name: getattr(spec, each.name) for each in fields(spec) if each.init}
     return {**values, "max_episode_steps": limit}

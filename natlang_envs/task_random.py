@@ -1,4 +1,4 @@
-"""Random numbers that depend on a text alone, for what makes tasks."""
+"""Random numbers that depend on a text alone, for task generators."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class TaskRandom:
     Task generators use this instead of a `numpy.random.Generator`, whose streams may change between versions.
 
     Attributes:
-        position: How many numbers were drawn, or skipped.
+        position: The number of numbers drawn or skipped so far.
     """
 
     __slots__ = ("_before", "position")
@@ -31,11 +31,11 @@ class TaskRandom:
         return self.number(self.position, n)
 
     def number(self, position: int, n: int) -> int:
-        """Return the number in `range(n)` that is drawn at a position, of which the first is 1; it draws nothing."""
+        """Return the number in `range(n)` at a position, from 1 on; `position` stays as it is."""
         hashed = self._before.copy()  # of the key, and of the position after it
         hashed.update(_COUNTS[position] if position < len(_COUNTS) else b"%d" % position)
-        drawn: int = _first_number(hashed.digest())[0]
-        return drawn % n
+        number: int = _first_number(hashed.digest())[0]
+        return number % n
 
     def chance(self, part: int, whole: int) -> bool:
         """Return whether `below(whole)` is less than `part`."""

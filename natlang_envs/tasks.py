@@ -1,4 +1,4 @@
-"""Tasks with stable ids, and their splits: decided for ever by a hash of a task's group.
+"""Tasks with stable ids, and their splits, which a hash of a task's group decides.
 
 No seed is involved, so a task never changes sides when data is added or a library changes its random numbers.
 """
@@ -31,7 +31,7 @@ class Tasks(Protocol):
     """The tasks of one environment in one split."""
 
     def draw(self, uniform: Callable[[], float]) -> str:
-        """Return the id of a task, drawn with numbers in [0, 1) such as `np_random.random` gives."""
+        """Return the id of a sampled task; `uniform` returns numbers in [0, 1), such as `np_random.random`."""
         ...
 
     def check(self, task_id: str) -> None:
@@ -54,11 +54,11 @@ def split_beside(split: str | None, name: str) -> str:
 
 
 def check_learning_split(split: str | None, allow_test: bool) -> None:
-    """Raise `UsageError` where something learns from a split that may hold test tasks and did not ask for it twice.
+    """Raise `UsageError` for learning from a split that may hold test tasks, unless `allow_test` is True.
 
     Args:
         split: The split to learn from; None where the environment is made without one.
-        allow_test: The second time of asking.
+        allow_test: Confirms that test tasks may be learned from.
     """
     check_flag("allow_test", allow_test)
     if split not in [split_beside(split, each) for each in LEARNING_SPLITS] and not allow_test:
@@ -117,10 +117,10 @@ class TaskList:
         self._known = frozenset(self.pool)
 
     def draw(self, uniform: Callable[[], float]) -> str:
-        """Return the id of a task, each with the same chance; a number is drawn even where there is one task.
+        """Return the id of a task, all equally likely; takes one number even where there is one task.
 
         Raises:
-            UsageError: The split has no task: a hash of each decides, so that few tasks may all be in others.
+            UsageError: The split has no task. A hash decides, so few tasks may all be in the other splits.
         """
         if not self.pool:
             raise UsageError(f"no task is in the split {self.split!r}: add tasks, or give other shares to TaskList")
@@ -138,7 +138,7 @@ class TaskList:
 
 
 class DrawnTasks(ABC):
-    """Tasks of one split that are too many to list: `draw` makes an id of a few numbers.
+    """Tasks of one split that are too many to list: `draw` makes an id from a few numbers.
 
     Attributes:
         split: The name of the split, or `"all"`.
@@ -148,12 +148,12 @@ class DrawnTasks(ABC):
 
     @abstractmethod
     def draw(self, uniform: Callable[[], float]) -> str:
-        """Return the id of a task, drawn with numbers in [0, 1)."""
+        """Return the id of a sampled task; `uniform` returns numbers in [0, 1)."""
 
     def draw_new(self, uniform: Callable[[], float]) -> str:
-        """Return the id of a test task that neither `draw` nor `ids` ever gives; numbers in [0, 1) choose it.
+        """Return the id of a test task that neither `draw` nor `ids` ever returns; numbers in [0, 1) choose it.
 
-        There are so many of these tasks that nobody can have seen one before the numbers are known.
+        These tasks are too many to be known before the numbers are.
 
         Raises:
             UsageError: All tasks of this kind can be listed.

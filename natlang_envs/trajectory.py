@@ -42,7 +42,7 @@ class Trajectory:
         seed: The seed that was reset with.
         run: Which of several runs of this task it is, from 0.
         actions: The T actions.
-        reflections: What was said before each action, or None.
+        reflections: The reflection before each action, or None.
         rewards: The T rewards.
         digest: The running hash after the last step; see `chain`.
         terminated: Whether the last step terminated the episode.
@@ -60,20 +60,6 @@ class Trajectory:
     terminated: bool
     truncated: bool
     success: bool
-
-
-class AsRecorded(str):
-    """A command that `step` and `Recorder` take as it stands: nothing is stripped.
-
-    Commands are recorded as the environment took them. So one with white space around it was listed like that, or is of
-    a recording from before `NatLangEnv.step` stripped it, and must be answered as it was then.
-    """
-
-    __slots__ = ()
-
-    def strip(self, chars: str | None = None) -> AsRecorded:
-        """Return the command itself."""
-        return self
 
 
 class Recorder:
@@ -97,8 +83,8 @@ class Recorder:
         truncated: bool,
         success: bool,
     ) -> None:
-        """Add what one step showed; the action without the white space around it, unless it is `AsRecorded`."""
-        self._actions.append(str(escape_surrogates(action.strip())))
+        """Add the result of one step; `action` as the environment took it, see `strip_unless_listed`."""
+        self._actions.append(escape_surrogates(action))
         self._reflections.append(None if reflection is None else escape_surrogates(reflection))
         self._rewards.append(float(reward))
         self._digest = chain(self._digest, observation)
@@ -120,7 +106,7 @@ def play_again(
     observation, info = env.reset(seed=recorded.seed, options={"task_id": recorded.task_id})
     yield observation, 0.0, False, False, info
     for action in recorded.actions:
-        observation, reward, terminated, truncated, info = env.step(AsRecorded(action))
+        observation, reward, terminated, truncated, info = env.step(action)
         yield observation, float(reward), terminated, truncated, info
         if terminated or truncated:
             return
@@ -135,7 +121,7 @@ def replay(env: gymnasium.Env[str, str], recorded: Trajectory) -> Trajectory:
     recorder = Recorder(recorded.task_id, recorded.seed, recorded.run, next(steps)[0])
     for action, reflection, step in zip(recorded.actions, recorded.reflections, steps, strict=False):
         observation, reward, terminated, truncated, info = step
-        recorder.add(AsRecorded(action), reflection, observation, reward, terminated, truncated, info["success"])
+        recorder.add(action, reflection, observation, reward, terminated, truncated, info["success"])
     return recorder.trajectory()
 
 

@@ -22,7 +22,7 @@ from pettingzoo.utils.wrappers import OrderEnforcingWrapper  # pyright: ignore[r
 
 from natlang_envs.env import unwrap
 from natlang_envs.errors import MADE_WITH, UsageError, check_arguments, check_flag, command_at, require_choice
-from natlang_envs.making import make_pinned
+from natlang_envs.make_env import make_pinned
 from natlang_envs.prompt import (
     History,
     PathStep,
@@ -50,7 +50,7 @@ class TwoPlayerEnv(AECEnv[str, dict[str, Any], Any]):
         env: The single-player environment.
         history: How much of the previous path p(s) shows; see `prompt.state_prompt`.
         invalid: What an index does at which no command is listed: `"raise"`, or `"noop"` for learners without masks.
-            The environment is then told an empty command, which costs a step.
+            The environment then gets an empty command, which costs a step.
         equal_spaces: Whether both players have the policy's observation space, for libraries that ask for one space.
             The reflector's mask is then all zeros. Their actions differ in kind all the same.
 
@@ -168,18 +168,16 @@ class TwoPlayerEnv(AECEnv[str, dict[str, Any], Any]):
             require_choice("player", agent, self.possible_agents)
         mask = np.zeros(self._slots, dtype=np.int8)
         if agent == REFLECTOR:
-            said: dict[str, Any] = {"text": reflection_prompt(self._state)}
-            return said | {"action_mask": mask} if self._equal else said
+            text = {"text": reflection_prompt(self._state)}
+            return {**text, "action_mask": mask} if self._equal else text
         commands = self._info["admissible_commands"]
         mask[: len(commands)] = 1
         return {"text": policy_prompt(self._state, self._reflection, enumerate_actions(commands)), "action_mask": mask}
 
     def render(self) -> Any:
-        """Return the environment's picture."""
         return self.env.render()
 
     def close(self) -> None:
-        """Close the environment."""
         self.env.close()
 
 

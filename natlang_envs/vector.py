@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from inspect import Parameter, Signature, signature
 from numbers import Integral
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, ClassVar, Final, NamedTuple, Self
 
 import numpy as np
 from gymnasium.error import ResetNeeded
@@ -20,7 +21,7 @@ from gymnasium.spaces import Space, Tuple
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
-from natlang_envs.env import MAX_COMMAND_LENGTH, NatLangEnv, without_margins
+from natlang_envs.env import MAX_COMMAND_LENGTH, NatLangEnv, strip_unless_listed
 from natlang_envs.errors import (
     UsageError,
     check_arguments,
@@ -72,6 +73,14 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         UsageError: There is no such autoreset mode, `num_envs` is no whole number of at least 1, or
             `max_episode_steps` is not from 1 to the horizon.
     """
+
+    single_class: ClassVar[type[NatLangEnv]]  # a fast form names it, and takes its arguments
+    __signature__: ClassVar[Signature]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "single_class" in vars(cls):
+            cls.__signature__ = _with_arguments_of(cls.single_class, cls)
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Refuse an unknown argument by name, and a class without its hooks."""
@@ -193,7 +202,7 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
     ) -> tuple[tuple[str, ...], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]:
         """Apply one command in every episode.
 
-        In the mode `NextStep`, an episode that ended in the step before begins anew and its command is not looked at.
+        In the mode `NextStep`, an episode that ended in the step before is reset, and its command is ignored.
 
         Raises:
             TypeError: An action is not a string.
@@ -217,7 +226,7 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         terminated[active] = outcomes.terminated
         self._success[active] = outcomes.success
         self._feedback[active] = outcomes.feedback
-        if self._single.explains:
+        if self._single.gives_reason:
             self._why[active] = outcomes.why
         self._observations[active] = self._observe(active, outcomes)
         truncated = ~terminated & (self._steps >= self.horizon)
@@ -290,7 +299,6 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         return self.get_attr("np_random")
 
     def _lend_whole(self, index: int) -> NatLangEnv:
-        """Return a single environment in the state of an episode."""
         env = self._lend(index)
         env.tasks, env.horizon, env.max_commands = self.tasks, self.horizon, self.max_commands
         env.render_mode, env.action_space = self.render_mode, self._action_spaces[index]
@@ -315,7 +323,7 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         if [command.strip() for command in commands] == list(commands):
             return commands
         listed = self._admissible_commands()[indices]
-        return [without_margins(command, those) for command, those in zip(commands, listed, strict=True)]
+        return [strip_unless_listed(command, those) for command, those in zip(commands, listed, strict=True)]
 
     def _clean(self, commands: Sequence[str]) -> Sequence[str]:
         """Check and clean all commands, at the price of one `join` when they are plain."""
@@ -374,7 +382,7 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
             "task": self._task_texts,
             "feedback": self._feedback.copy(),
         }
-        if self._single.explains:
+        if self._single.gives_reason:
             columns["why"] = self._why.copy()
         infos, everyone = dict[str, Any](), bool(mask.all())
         for key, column in columns.items():
@@ -387,6 +395,15 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         last = self._observations.copy()
         last[~mask] = None
         return {"final_obs": last, "_final_obs": mask, "final_info": self._infos(mask), "_final_info": mask.copy()}
+
+
+def _with_arguments_of(single_class: type[NatLangEnv], form: type[NatLangVectorEnv]) -> Signature:
+    """Return the signature of a vector form whose `*arguments` and `**named` are those of the single environment."""
+    own = list(signature(form.__init__).parameters.values())[1:]
+    taken = list(signature(single_class.__init__).parameters.values())[1:]
+    variadic = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+    every = [*own[:1], *taken, *(each for each in own[1:] if each.kind not in variadic)]
+    return Signature(sorted(every, key=lambda each: each.kind))
 
 
 def _checked_limit(limit: Any, horizon: int) -> int | None:

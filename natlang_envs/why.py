@@ -1,7 +1,7 @@
 """Why a command did nothing, or ended the game: a cause from a closed set, in words, and with what helps.
 
-An environment says it where it is made with `explain=True` (`info["why"]`) or `feedback="explained"` (in the
-observation, too). A cause tells no more than what a player can know: what was told so far, and the rules.
+Environments made with `explain=True` put it into `info["why"]`, and with `feedback="explained"` into the observation
+too. A cause reveals no more than a player can know: the rules, and the texts so far.
 """
 
 from __future__ import annotations

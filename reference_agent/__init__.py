@@ -22,9 +22,6 @@ families/    what one family of environments needs
 tiny/        how the tiny model is made and warmed up
 baselines/   models without fine-tuning
 memory/      a player who remembers its repositories
-searcher/    small judges that search and walk, as they play
-mender/      a small judge that mends code, as it plays
-judges       loads and publishes small judges
 paper/       the paper's tables and figures
 
 The names below are public; everything else is internal.

@@ -17,7 +17,7 @@ import numpy as np
 from natlang_envs.env import NatLangEnv
 from natlang_envs.episodes import EpisodesVectorEnv
 from natlang_envs.errors import UsageError, all_are, check_flag
-from natlang_envs.making import make_env
+from natlang_envs.make_env import make_env
 from natlang_envs.tasks import split_beside
 from reference_agent.run.bounds import at_least, check_bounds, fraction
 

@@ -8,10 +8,10 @@ import gem
 import gymnasium
 
 from natlang_envs import unwrap
-from natlang_envs.learners.tried import tell_if_untried
+from natlang_envs.learners.tested_versions import warn_if_untested
 from natlang_envs.prompt import listed, state_prompt
 
-tell_if_untried("gem-llm")
+warn_if_untested("gem-llm")
 
 
 class NatLangGem(gem.Env):

@@ -8,10 +8,10 @@ import gymnasium
 
 from datasets import Dataset
 from natlang_envs import unwrap
-from natlang_envs.learners.tried import tell_if_untried
+from natlang_envs.learners.tested_versions import warn_if_untested
 from natlang_envs.prompt import PathStep, chat_messages, state_prompt
 
-tell_if_untried("datasets")
+warn_if_untested("datasets")
 
 HOUSE = "NatLang/ALFWorld-v0"
 

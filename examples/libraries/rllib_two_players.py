@@ -13,10 +13,10 @@ from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.env.multi_agent_env import MultiAgentEnv
 
 from natlang_envs.learners.encoders import TextEncoder
-from natlang_envs.learners.tried import tell_if_untried
+from natlang_envs.learners.tested_versions import warn_if_untested
 from natlang_envs.two_player import POLICY, REFLECTOR, aec_env
 
-tell_if_untried("ray")
+warn_if_untested("ray")
 
 PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
 SENTENCES = tuple(f"I should {what}." for what in ("go south", "go north", "go east", "go west", "pick up", "wait"))

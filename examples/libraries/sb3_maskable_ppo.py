@@ -8,10 +8,10 @@ from stable_baselines3.common.env_util import make_vec_env
 
 import natlang_envs  # noqa: F401 - registers the environments
 from natlang_envs.learners.encoders import EncodedObservations
-from natlang_envs.learners.tried import tell_if_untried
+from natlang_envs.learners.tested_versions import warn_if_untested
 from natlang_envs.learners.wrappers import ChoiceIndexActions, ScaleReward
 
-tell_if_untried("sb3-contrib")
+warn_if_untested("sb3-contrib")
 
 PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
 

@@ -9,10 +9,10 @@ import skyrl_gym
 from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput
 
 from natlang_envs import unwrap
-from natlang_envs.learners.tried import tell_if_untried
+from natlang_envs.learners.tested_versions import warn_if_untested
 from natlang_envs.prompt import chat_messages, listed, state_prompt
 
-tell_if_untried("skyrl-gym")
+warn_if_untested("skyrl-gym")
 
 
 class NatLangText(BaseTextEnv):

@@ -6,10 +6,10 @@ import gymnasium
 import textarena
 
 from natlang_envs import unwrap
-from natlang_envs.learners.tried import tell_if_untried
+from natlang_envs.learners.tested_versions import warn_if_untested
 from natlang_envs.prompt import listed, state_prompt
 
-tell_if_untried("textarena")
+warn_if_untested("textarena")
 
 
 class NatLangGame(textarena.Env):

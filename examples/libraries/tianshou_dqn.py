@@ -12,10 +12,10 @@ from tianshou.utils.net.common import Net
 
 import natlang_envs  # noqa: F401 - registers the environments
 from natlang_envs.learners.encoders import EncodedObservations
-from natlang_envs.learners.tried import tell_if_untried
+from natlang_envs.learners.tested_versions import warn_if_untested
 from natlang_envs.learners.wrappers import ChoiceIndexActions, ScaleReward
 
-tell_if_untried("tianshou")
+warn_if_untested("tianshou")
 
 PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
 

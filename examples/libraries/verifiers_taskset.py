@@ -7,13 +7,13 @@ from typing import Any
 
 import verifiers.v1 as vf
 
-from natlang_envs.learners.tried import tell_if_untried
+from natlang_envs.learners.tested_versions import warn_if_untested
 from natlang_envs.learners.trl import tasks
-from natlang_envs.making import make_env
+from natlang_envs.make_env import make_env
 from natlang_envs.prompt import CHAT_ROLE, listed, state_prompt
 
 __all__ = ["NatLangEnv", "NatLangTaskset"]
-tell_if_untried("verifiers")
+warn_if_untested("verifiers")
 
 
 class NatLangData(vf.TaskData):

@@ -15,7 +15,7 @@ from leaderboard.audit.outside import Outside, View
 from natlang_envs.evaluation.playing import bounded
 from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.prompt import PathStep
-from natlang_envs.trajectory import AsRecorded, Trajectory
+from natlang_envs.trajectory import Trajectory
 
 DRIFT = 0.05  # nats by which the recorded action may be less likely than the one chosen now, on another machine
 CORES = min(2, os.cpu_count() or 1)  # that an audit may use
@@ -57,7 +57,7 @@ class Game:
             reflection=None,
         )
 
-    def step(self, action: AsRecorded) -> None:
+    def step(self, action: str) -> None:
         """Play an action."""
         observation, _, terminated, truncated, info = self._env.step(action)
         self.ended, self.success = terminated or truncated, info["success"]
@@ -108,7 +108,7 @@ class Place:
                     game.view["reflection"] = each.reflections[at]
                 self._compare([(game.view, each.actions[at], led) for game, each, led in now])
                 for game, each, _ in now:
-                    game.step(AsRecorded(each.actions[at]))
+                    game.step(each.actions[at])
             self._ended(len(games))
         return every
 

@@ -6,7 +6,7 @@ games/               generated and realistic games, synthetic rooms, the officia
 difficulty           games of a chosen difficulty
 textworld/           the real TextWorld as a backend, and export for it
 backends             chooses between the two engines
-why, wording         why nothing happens, and what a command may mean
+causes, wording      why nothing happens, and what a command may mean
 plans                reference plans, made with full knowledge
 expert               an expert that sees only what an agent sees,
 observation_memory   which remembers the texts, and

@@ -16,7 +16,6 @@ FIRST_COMMANDS = ("inventory", "look")  # understood in every game
 
 
 def make_world(backend: Backend, tasks: AlfredTasks, task_id: str) -> AnyWorld:
-    """Return a world at the start of a task."""
     if backend == "native":
         return World(tasks.game(task_id))
     # Imported here: nothing else in the package needs TextWorld.
@@ -36,5 +35,5 @@ def native_twin(world: AnyWorld, tasks: AlfredTasks, task_id: str) -> World:
 
 
 def room_and_task(intro: str) -> str:
-    """Return a first observation without the welcome on its first line: later ones tell neither room nor task."""
+    """Return a first observation without its first line, the welcome: later ones have neither room nor task."""
     return intro.partition("\n\n")[2]

@@ -1,7 +1,7 @@
 """Why a command does nothing in a game of ALFWorld, and what would do something.
 
-No rule is told a second time: which of a command's conditions fail is asked of the engine's own list of what can be
-done at a receptacle, each condition in turn as it should be and as it is.
+The rules stand in the engine alone: its list of actions at a receptacle says which condition of a command fails, tried
+with each condition in turn as it should be and as it is.
 """
 
 from __future__ import annotations
@@ -14,7 +14,15 @@ from natlang_envs.alfworld.engine.actions import add_at_receptacle, add_in_hand
 from natlang_envs.alfworld.engine.game import Game, bits
 from natlang_envs.alfworld.engine.grammar import BY_NAME
 from natlang_envs.alfworld.engine.world import World
-from natlang_envs.alfworld.wording import Lexicon, Meant, Named, first_of_several, lexicon_of, place_kinds, read_command
+from natlang_envs.alfworld.wording import (
+    Lexicon,
+    Named,
+    ParsedCommand,
+    first_of_several,
+    lexicon_of,
+    place_kinds,
+    read_command,
+)
 from natlang_envs.why import Why
 
 _MOST: Final = 24  # readings of one command that are tried
@@ -27,7 +35,7 @@ _PLACE, _THING, _EITHER = "place", "thing", "either"
 
 
 class _Reading(NamedTuple):
-    """A command in the game's words, with the numbers of what it names; None where there is no such thing or none."""
+    """A command in the game's words, and the numbers of what it names; None where it names nothing known."""
 
     text: str
     verb: str
@@ -63,7 +71,7 @@ def why(world: World, command: str) -> Why | None:
         return Why("no command", "There is no command in this.", "look")
     if meant.verb is None or (meant.verb == "help" and not game.grammar.help):
         known = f"{_VERBS} and {game.grammar.put.format('THING', 'RECEPTACLE')}"
-        return Why("no such verb", f"There is no command {meant.said!a:.60}. There are: {known}.")
+        return Why("no such verb", f"There is no command {meant.verb_words!a:.60}. There are: {known}.")
     return _unnamed(world, lexicon, meant) or _obstacle(world, readings[0])
 
 
@@ -79,7 +87,7 @@ def seen_here(world: World) -> int:
 # What a command may mean.
 
 
-def _readings(world: World, lexicon: Lexicon, meant: Meant) -> Iterator[_Reading]:
+def _readings(world: World, lexicon: Lexicon, meant: ParsedCommand) -> Iterator[_Reading]:
     """Yield what a command may mean, the likeliest first."""
     verb, game = meant.verb, world.game
     if verb is None:
@@ -119,7 +127,7 @@ def _places(world: World, lexicon: Lexicon, named: Named | None) -> list[tuple[i
 
 
 def _things(world: World, lexicon: Lexicon, named: Named | None) -> list[tuple[int | None, str]]:
-    """Return the things that a name may mean: those that are held or seen here, else one of which nothing is known."""
+    """Return the things that a name may mean: those held or seen here, else None with the kind as its name."""
     if named is None or named.kind not in lexicon.kinds:
         return []
     known = seen_here(world) | (0 if world.held is None else 1 << world.held)
@@ -139,7 +147,7 @@ def _here(world: World) -> list[tuple[int, str]]:
     return [(each, world.game.receptacles[each].name) for each in world.game.at[world.location]]
 
 
-def _worded(game: Game, command: str, meant: Meant, reading: _Reading) -> Why:
+def _worded(game: Game, command: str, meant: ParsedCommand, reading: _Reading) -> Why:
     """Return how a command has to be written that would work."""
     text, names = reading.text, [each for each in (meant.first, meant.second) if each]
     verb = "go to" if reading.verb == "go" else text.partition(" ")[0]
@@ -148,20 +156,20 @@ def _worded(game: Game, command: str, meant: Meant, reading: _Reading) -> Why:
     if len(_roles(reading.verb)) == 2 and meant.second is None:
         return Why("incomplete", "The command has to say where, or with what.", text)
     releases = [each.put.partition(" ")[0] for each in BY_NAME.values()] if reading.verb == "put" else []
-    if not meant.misspelt and meant.said not in (verb, *releases):
+    if not meant.misspelt and meant.verb_words not in (verb, *releases):
         return Why("other verb", f"The verb is {verb!r} here.", text)
     if meant.misspelt or meant.plain != command or any(each.corrected for each in names):
         return Why("spelling", "It is spelt otherwise.", text)
     return Why("other grammar", "The words of this game are others.", text)
 
 
-def _unnamed(world: World, lexicon: Lexicon, meant: Meant) -> Why | None:
+def _unnamed(world: World, lexicon: Lexicon, meant: ParsedCommand) -> Why | None:
     """Return what is wrong with the names of a command; None if it names what there may be."""
     for role, named in zip(_roles(meant.verb), (meant.first, meant.second), strict=False):
         if named is None:
             if named is meant.second and meant.first and meant.verb != "slice" and _here(world):
                 continue
-            return Why("incomplete", f"The command {meant.said!a:.60} has to say what, or where.")
+            return Why("incomplete", f"The command {meant.verb_words!a:.60} has to say what, or where.")
         if named.kind not in lexicon.kinds:
             return Why("no such thing", f"There is nothing called {named.words!a:.60}.")
         numbers = lexicon.places.get(named.kind)
@@ -186,9 +194,9 @@ def _roles(verb: str | None) -> tuple[str, ...]:
     return (_THING, _THING if verb == "slice" else _PLACE)
 
 
-def _no_thing(world: World, lexicon: Lexicon, meant: Meant, named: Named) -> Why:
+def _no_thing(world: World, lexicon: Lexicon, meant: ParsedCommand, named: Named) -> Why:
     """Return that a receptacle is nothing to take or use; what is held may be treated with it."""
-    words = f"The command {meant.said!a:.60} is not for a {named.kind}."
+    words = f"The command {meant.verb_words!a:.60} is not for a {named.kind}."
     treated = (
         f"{verb} {name} with {place}"
         for _, name in _hand(world)
@@ -204,7 +212,7 @@ def _no_thing(world: World, lexicon: Lexicon, meant: Meant, named: Named) -> Why
 def _obstacle(world: World, reading: _Reading) -> Why:
     """Return the first condition of a command that does not hold.
 
-    Of a thing that is neither held nor seen here nothing is told but this.
+    About a thing that is neither held nor seen here, it reveals only that.
     """
     verb, thing, place = reading.verb, reading.thing, reading.place
     if verb == "slice":

@@ -20,16 +20,12 @@ _TRIES = 1_000
 class AlfredTasks(Tasks, Protocol):
     """Tasks that are games."""
 
-    def text(self, task_id: str) -> GameText:
-        """Return the game of a task that `check` accepts, as it is written down."""
-        ...
+    def text(self, task_id: str) -> GameText: ...
 
-    def game(self, task_id: str) -> Game:
-        """Return the same game parsed, for all episodes in common."""
-        ...
+    def game(self, task_id: str) -> Game: ...
 
 
-class Measured(NamedTuple):
+class GameDifficulty(NamedTuple):
     """How difficult a game is."""
 
     distractors: int  # things within reach that are not of the type that the task is about
@@ -37,8 +33,7 @@ class Measured(NamedTuple):
     plan_length: int  # steps of the reference plan, which knows where everything is
 
 
-def measure(game: Game) -> Measured:
-    """Return how difficult a game is."""
+def measure(game: Game) -> GameDifficulty:
     reach = game.lying() & game.pickupable
     known, sought = usual_locations(), game.goal.object_type
     order = sorted(range(len(game.receptacles)), key=lambda n: (-known.weight(sought, game.receptacles[n].type), n))
@@ -46,11 +41,11 @@ def measure(game: Game) -> Measured:
         (depth for depth, place in enumerate(order, 1) if game.contents[place] & game.wanted & reach), len(order)
     )
     others = sum(game.things[thing].type != sought for thing in bits(reach))
-    return Measured(others, depth, len(reference(World(game))))
+    return GameDifficulty(others, depth, len(reference(World(game))))
 
 
 class TasksOfDifficulty:
-    """Those tasks whose games are as difficult as asked, such as `{"plan_length": (1, 8)}`, of any of `Measured`."""
+    """The tasks in given ranges of `GameDifficulty`, such as `{"plan_length": (1, 8)}`."""
 
     def __init__(self, tasks: AlfredTasks, difficulty: Difficulty) -> None:
         require_type(difficulty, Mapping, "no difficulty: give a dict such as {'plan_length': (1, 8)}")
@@ -59,7 +54,7 @@ class TasksOfDifficulty:
         self._ranges = {name: _range(name, given) for name, given in difficulty.items()}
 
     def draw(self, uniform: Callable[[], float]) -> str:
-        """Return the id of a task: others are drawn until one is as difficult as asked."""
+        """Return the id of a sampled task; tasks outside the ranges are skipped."""
         for _ in range(_TRIES):
             task_id = self._tasks.draw(uniform)
             if not self._wrong(task_id):
@@ -78,11 +73,9 @@ class TasksOfDifficulty:
         return (task_id for task_id in self._tasks.ids() if not self._wrong(task_id))
 
     def text(self, task_id: str) -> GameText:
-        """Return a game as it is written down."""
         return self._tasks.text(task_id)
 
     def game(self, task_id: str) -> Game:
-        """Return a game, parsed."""
         return self._tasks.game(task_id)
 
     def _wrong(self, task_id: str) -> str:
@@ -96,7 +89,7 @@ class TasksOfDifficulty:
 
 
 def _range(name: str, given: Sequence[int]) -> tuple[int, int]:
-    require_choice("difficulty", name, Measured._fields)
+    require_choice("difficulty", name, GameDifficulty._fields)
     is_range = isinstance(given, Sequence) and len(given) == 2 and all(is_count(each, 0) for each in given)  # pyright: ignore[reportUnnecessaryIsInstance]
     if not is_range or given[0] > given[1]:
         raise UsageError(f"the difficulty {name} must be a lowest and a highest number, such as (1, 8), not {given!r}")

@@ -21,7 +21,7 @@ from natlang_envs.why import Feedback, Why
 
 
 class ALFWorldEnv(NatLangEnv):
-    """Do a household task in a room that is told in words.
+    """Do a household task in a room described in words.
 
     ## Description
     ALFWorld (Shridhar et al., 2021), as in section 5 and appendix C.2 of the Reflect-RL paper: find things, clean,
@@ -42,7 +42,7 @@ class ALFWorldEnv(NatLangEnv):
     the way.
 
     ## Starting State
-    The middle of the room of a task drawn from the split: `generated/seen|unseen/TASK_TYPE/FLOOR_PLAN/NUMBER`,
+    The middle of the room of a task sampled from the split: `generated/seen|unseen/TASK_TYPE/FLOOR_PLAN/NUMBER`,
     `realistic/TASK_TYPE/GOAL/FLOOR_PLAN/NUMBER`, `mixed/TASK_TYPE/FLOOR_PLAN/NUMBER` or
     `official/SPLIT/TASK/TRIAL`, or for your own game `own/` and a number that depends on its content alone, and for a
     folder of games `folder/` and the path in it.
@@ -52,7 +52,7 @@ class ALFWorldEnv(NatLangEnv):
 
     ## Information
     `admissible_commands`, `success`, `task_id`, `task`, `feedback`: see `NatLangEnv`. `task` is the room and the task's
-    sentence as the first observation tells them, because no later one does.
+    sentence from the first observation, because no later one repeats them.
 
     ## Arguments
     - `split`: `"train"`, `"validation"`, `"test"` or `"all"`. Train and validation are in the same rooms, with other
@@ -67,7 +67,7 @@ class ALFWorldEnv(NatLangEnv):
       into `$ALFWORLD_DATA`. `"realistic"`, without a download too, has what official games have: things in two
       receptacles or in each other, cold ones, and rooms with habits of their own. It alone has the split
       `"validation_unseen"`: eight rooms that its train and validation do not have.
-      `"mixed"` is to train in: every game has a room of its own, mixed of the seen ones.
+      `"mixed"` is for training: every game has a room of its own, mixed from the seen ones.
     - `grammar`: `"json_2.1.1"`, the words of the paper's time (`put tomato 1 in/on microwave 1`); `"0.4.2"`, those of
       the alfworld package of that version (`move tomato 1 to microwave 1`); `"json_2.1.2"`, what its
       `alfworld-download` fetches; or `"0.3.5"`. None is what the game's file says, for generated games `"json_2.1.1"`.
@@ -81,7 +81,7 @@ class ALFWorldEnv(NatLangEnv):
       (1, 8)}`: things beside what is sought, receptacles that a search looks into, steps of the reference plan.
     - `game`: the path of a `game.tw-pddl` of your own, which is then the only task.
     - `backend`: `"native"`, or `"textworld"`, which plays the same games with the real packages (extra `alfworld`).
-    - `explain`: True for `info["why"]`, why nothing happened; `feedback`: `"explained"` says it to the
+    - `explain`: True for `info["why"]`, why nothing happened; `feedback`: `"explained"` shows it to the
       player, too, which is an ablation.
     - `horizon`: 50 steps.
     - `render_mode`: `"ansi"` or None.

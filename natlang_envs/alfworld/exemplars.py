@@ -36,7 +36,7 @@ def exemplar(game: Game, thoughts: bool = True) -> str:
     """Return a game as an example for a prompt.
 
     Args:
-        game: Its sentence may be any; the expert is told the goal.
+        game: Its sentence may be any; the expert gets the goal itself.
         thoughts: Whether the player also says what it is about to do, whenever that changes.
 
     Raises:

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from natlang_envs.alfworld.engine.goals import PLACE, TREATMENTS, Goal
 from natlang_envs.alfworld.engine.grammar import BY_NAME, NOTHING_HAPPENS, TASK_PREFIX
-from natlang_envs.alfworld.observation_memory import Memory, read_goal, type_of
+from natlang_envs.alfworld.observation_memory import ObservationMemory, read_goal, type_of
 from natlang_envs.alfworld.usual_locations import UsualLocations, usual_locations
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput
@@ -58,7 +58,7 @@ class Expert:
 
     def __init__(self, first_observation: str, places: UsualLocations | None = None, goal: Goal | None = None) -> None:
         self.goal = read_goal(first_observation) if goal is None else goal
-        self.memory = Memory(first_observation)
+        self.memory = ObservationMemory(first_observation)
         self.subgoal: Subgoal | None = None
         self._places = usual_locations() if places is None else places
         self._kinds = {name: type_of(name) for name in self.memory.receptacles}
@@ -88,7 +88,7 @@ class Expert:
 
         Args:
             observation: The observation that the agent has now.
-            commands: The admissible commands, of which one is returned; "look" if there are none.
+            commands: The admissible commands; without any, "look" is returned.
         """
         if self._chosen is not None:
             self.observe(self._chosen, observation)
@@ -212,7 +212,7 @@ class Expert:
         return self._put(thing, place) or ""
 
     def _give_up(self, subgoal: Subgoal) -> None:
-        """Hold that a subgoal cannot be had, so that the next one is another."""
+        """Record that a subgoal is impossible, so that the next one is another."""
         kind, _, place, thing = subgoal
         if kind == "find":
             self.memory.seen[place] = None
@@ -251,12 +251,11 @@ class Expert:
 class ExpertAgent:
     """The expert as an agent for evaluation.
 
-    It begins anew at each step from the path, so that it can be evaluated in any order. It reads the goal from the
-    task's sentence, so it does not play games whose sentences people wrote.
+    It rebuilds its memory from the path at each step, so that episodes can be played in any order. It reads the goal
+    from the task's sentence, so it does not play games whose sentences people wrote.
     """
 
     def __call__(self, view: AgentInput) -> str:
-        """Return the next command."""
         try:
             expert = Expert(view.task)
         except UsageError as error:

@@ -52,14 +52,14 @@ def type_of(name: str) -> str:
     return name.rpartition(" ")[0]
 
 
-class Found(NamedTuple):
+class ObjectLocation(NamedTuple):
     """An object, and a receptacle that it is in."""
 
     thing: str
     receptacle: str
 
 
-class Memory:
+class ObservationMemory:
     """What a player has seen so far, from the texts alone.
 
     Attributes:
@@ -125,15 +125,14 @@ class Memory:
         if thing in there:
             there.remove(thing)
 
-    def found(self, thing_type: str) -> list[Found]:
+    def found(self, thing_type: str) -> list[ObjectLocation]:
         """Return the objects of a type and where they are, in the order of the room."""
         return [
-            Found(thing, receptacle)
+            ObjectLocation(thing, receptacle)
             for receptacle, things in self.contents.items()
             for thing in things
             if type_of(thing) == thing_type
         ]
 
     def count(self, thing_type: str, receptacle: str) -> int:
-        """Return how many objects of a type a receptacle is known to hold."""
         return sum(type_of(thing) == thing_type for thing in self.contents.get(receptacle, ()))

@@ -147,11 +147,9 @@ class _Planner:
             yield act, goes, opens
 
     def steps(self, way: tuple[Act, ...]) -> int:
-        """Return how many commands a way takes."""
         return sum([goes + opens + (act.verb != "be") for act, goes, opens in self._walk(way)])
 
     def commands(self, way: tuple[Act, ...]) -> list[str]:
-        """Return the commands of a way."""
         game = self._game
         commands: list[str] = []
         for (verb, number, place), goes, opens in self._walk(way):

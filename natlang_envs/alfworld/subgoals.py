@@ -1,4 +1,4 @@
-"""An optional wrapper that pays for subgoals: a curriculum for a late reward."""
+"""An optional wrapper that pays for subgoals: a curriculum for a sparse reward."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gymnasium.utils import RecordConstructorArgs
 
 from natlang_envs.alfworld.engine.goals import TREATMENTS, Goal
 from natlang_envs.alfworld.env import ALFWorldEnv
-from natlang_envs.alfworld.observation_memory import Memory, type_of
+from natlang_envs.alfworld.observation_memory import ObservationMemory, type_of
 from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError
 
@@ -40,13 +40,12 @@ class SubgoalReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs
         self._inner = inner
         self._reward = reward
         self._goal: Goal
-        self._memory: Memory
+        self._memory: ObservationMemory
         self._reached: set[str] = set()
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode."""
         observation, info = self.env.reset(seed=seed, options=options)
-        self._goal, self._memory = self._inner.goal, Memory(info["task"])
+        self._goal, self._memory = self._inner.goal, ObservationMemory(info["task"])
         self._reached = set()
         return observation, info
 

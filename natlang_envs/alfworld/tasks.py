@@ -40,7 +40,6 @@ class GameFiles(NamedTuple):
     human_goals: bool
 
     def text(self, task_id: str) -> GameText:
-        """Return a game as it is written down."""
         text = self.read(self.folder, task_id)
         if self.grammar is not None:
             text = text._replace(grammar=self.grammar)
@@ -65,11 +64,9 @@ class ListedTasks(TaskList):
             files.text(pool[0])
 
     def text(self, task_id: str) -> GameText:
-        """Return a game as it is written down."""
         return self._files.text(task_id)
 
     def game(self, task_id: str) -> Game:
-        """Return a game, parsed."""
         return _listed_game(self._files, task_id)
 
 
@@ -98,7 +95,6 @@ class OfficialTasks(ListedTasks):
         super().__init__(files, pool, split)
 
     def check(self, task_id: str) -> None:
-        """Raise `UsageError` unless the game is in the lists and of this kind."""
         split = "".join(str(task_id).split("/")[1:2])
         if split in official.COUNTS and split not in self._splits:
             check_in_split(task_id, split, self.split)
@@ -143,11 +139,9 @@ class OwnGame(TaskList):
         super().__init__(FAMILY, [f"own/{digest[:12]}"], "all")
 
     def text(self, task_id: str) -> GameText:
-        """Return the game as it is written down."""
         return self._text
 
     def game(self, task_id: str) -> Game:
-        """Return the game, parsed."""
         return self._game
 
 

@@ -86,7 +86,7 @@ class Named(NamedTuple):
 
     Attributes:
         kind: In letters alone, such as "apple"; that of the game where it was recognised.
-        number: None where the command says none.
+        number: None where the command has none.
         known: Whether anything in ALFWorld's rooms is of this kind.
         corrected: Whether the kind was written otherwise.
     """
@@ -102,13 +102,13 @@ class Named(NamedTuple):
         return self.kind if self.number is None else f"{self.kind} {self.number}"
 
 
-class Meant(NamedTuple):
+class ParsedCommand(NamedTuple):
     """What a command may mean; `verb` is None where no verb was recognised."""
 
     verb: str | None
     first: Named | None
     second: Named | None
-    said: str  # the words of the verb
+    verb_words: str
     plain: str  # the command in lower case, without signs around it and doubled spaces
     misspelt: bool  # the verb is
 
@@ -146,27 +146,26 @@ class Lexicon:
         return Named(other or kind, number, other is not None, True)
 
 
-def read_command(command: str, lexicon: Lexicon) -> Meant:
-    """Return what a command may mean."""
+def read_command(command: str, lexicon: Lexicon) -> ParsedCommand:
     plain = " ".join(command.lower().split()).strip(_QUOTES)
     plain = _LEAD.sub("", plain).strip(_QUOTES) if " " in plain else plain
     words = plain.split(" ")
     misspelt = False
     for count in (3, 2, 1):
-        said = " ".join(words[:count])
-        if said in _VERBS and len(words) >= count:
+        verb_words = " ".join(words[:count])
+        if verb_words in _VERBS and len(words) >= count:
             break
     else:
         found = _misspelt_verbs().meant(words[0])
         if found is None or found[0] not in words[0][:2]:  # to eat is not to heat
-            return Meant(None, None, None, words[0], plain, False)
-        said, misspelt, count = found, True, 1
-    verb, rest = _VERBS[said], words[count:]
+            return ParsedCommand(None, None, None, words[0], plain, False)
+        verb_words, misspelt, count = found, True, 1
+    verb, rest = _VERBS[verb_words], words[count:]
     while rest and rest[0] in _BETWEEN:
         rest = rest[1:]
     at = next((number for number, word in enumerate(rest) if word in _BETWEEN), len(rest))
     second = [word for word in rest[at:] if word not in _BETWEEN]
-    return Meant(verb, lexicon.named(rest[:at]), lexicon.named(second), said, plain, misspelt)
+    return ParsedCommand(verb, lexicon.named(rest[:at]), lexicon.named(second), verb_words, plain, misspelt)
 
 
 def first_of_several(command: str) -> str:
@@ -202,5 +201,4 @@ def _misspelt_verbs() -> Misspelt:
 
 @lru_cache(maxsize=512)
 def lexicon_of(game: Game) -> Lexicon:
-    """Return the names of a game."""
     return Lexicon(game)

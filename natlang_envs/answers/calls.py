@@ -79,7 +79,6 @@ def json_values(text: str) -> Iterator[FoundJson]:
 
 
 def is_call(value: object) -> bool:
-    """Return whether a value is a tool call: a name and arguments."""
     content: Mapping[str, object] = cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
     return any(key in content for key in (*_NAMES, "type")) and any(key in content for key in (*_ARGUMENTS, "function"))
 

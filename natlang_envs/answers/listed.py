@@ -99,7 +99,7 @@ _LABEL_SAID = re.compile(
 _SENTENCE_ENDS = re.compile(r"[.!?][\"')\]*`]*\s|\n")
 
 
-class Meant(NamedTuple):
+class NamedCommands(NamedTuple):
     """Listed commands that a text gives: none, one, or several with equal right, and how many come after it."""
 
     commands: frozenset[str] = frozenset()
@@ -120,8 +120,6 @@ def folded(text: str) -> str:
 
 
 class ListedCommands:
-    """The listed commands, by their words and labels."""
-
     def __init__(self, commands: Sequence[str], labels: Sequence[str], exact: bool) -> None:
         self._given = frozenset(commands)
         words: defaultdict[str, set[str]] = defaultdict(set)
@@ -143,11 +141,9 @@ class ListedCommands:
         self._limit = max(map(len, commands), default=0) + 200
 
     def every(self) -> frozenset[str]:
-        """Return all of them."""
         return self._given
 
     def exactly(self, text: str) -> frozenset[str]:
-        """Return the commands that a text is, by words, label or both."""
         text = text.strip()
         found = frozenset((text,)) if text in self._given else self._words.get(folded(text), frozenset[str]())
         if not found and text and " " not in text:
@@ -158,27 +154,27 @@ class ListedCommands:
             found = other and other | self._labels[pair[1]]
         return found | self._labels.get(text, frozenset())
 
-    def named(self, text: str) -> Meant:
+    def named(self, text: str) -> NamedCommands:
         """Return the commands that all of a text names, whatever stands around them."""
         for layer in layers(text) if len(text) <= self._limit else ():
             if found := self.exactly(layer):
-                return Meant(found)
+                return NamedCommands(found)
             note = _NOTE.fullmatch(layer)
             if note is not None and (found := self.exactly(note[1].strip("`*_\"' "))):
-                return Meant(found | self.exactly(note[2]) | self.meant_beside(note[2]))
+                return NamedCommands(found | self.exactly(note[2]) | self.meant_beside(note[2]))
             call = _CALL.fullmatch(layer)
             if call is not None:
                 inner = call[2].strip("'\"")
                 if found := self.exactly(inner) | self.exactly(f"{call[1].replace('_', ' ')} {inner}".strip()):
-                    return Meant(found)
-        return Meant()
+                    return NamedCommands(found)
+        return NamedCommands()
 
-    def field(self, text: str) -> Meant:
+    def field(self, text: str) -> NamedCommands:
         """Return the commands that the text after a label gives: all of it, its beginning, or a sentence in it."""
         found = self.named(text)
         return found if found.commands else self.beginning(text) if self.beginning(text).commands else self.stated(text)
 
-    def beginning(self, text: str) -> Meant:
+    def beginning(self, text: str) -> NamedCommands:
         """Return the command that a text begins with, and how many it says are to follow."""
         text = folded(text[: 2 * self._limit])
         for _ in range(4):
@@ -190,25 +186,24 @@ class ListedCommands:
                     then = _THEN.match(after)
                     is_cut = any(quote in opened and quote not in after[:3] for quote in "`\"'")
                     if is_cut or (key.endswith(".") and not key.endswith("..") and after[:1] == "."):
-                        return Meant()
+                        return NamedCommands()
                     if then is None and not _TAIL.match(after) and not (" " in key and _TO.match(after)):
-                        return Meant()
+                        return NamedCommands()
                     sentence = after[: ends.end() if (ends := _SENTENCE_ENDS.search(after)) else len(after)]
                     others = self.mentions(sentence)
                     if (back := self.taken_back(after)) and not back <= self._words[key]:
-                        return Meant(self._words[key] | back)
+                        return NamedCommands(self._words[key] | back)
                     if then is not None:
-                        return Meant(self._words[key], len(others))
+                        return NamedCommands(self._words[key], len(others))
                     beside = frozenset[str]() if _REASON.match(after) else self.meant_beside(sentence)
-                    return Meant(self._words[key] | beside)
+                    return NamedCommands(self._words[key] | beside)
             inner = _PEELED[4].fullmatch(text) or _PEELED[3].fullmatch(text)
             if inner is None:
-                return Meant()
+                return NamedCommands()
             text = _within(inner)
-        return Meant()
+        return NamedCommands()
 
     def taken_back(self, after: str) -> frozenset[str]:
-        """Return the commands of a text that takes back what was said before."""
         return self.meant_beside(after) if _TAKEN_BACK.search(after) else frozenset()
 
     def meant_beside(self, text: str) -> frozenset[str]:
@@ -239,7 +234,7 @@ class ListedCommands:
                 at = end - 1
         return sorted(found, key=lambda each: each.start)
 
-    def stated(self, text: str) -> Meant:
+    def stated(self, text: str) -> NamedCommands:
         """Return the command that a sentence of a text says is taken; of those merely named, none."""
         mentions = self.mentions(text)
         meant: list[tuple[int, Mention, bool]] = []  # the sentence's beginning, the mention, whether it is for later
@@ -269,7 +264,7 @@ class ListedCommands:
                 meant.append((found.start(), each, False))
         commands = frozenset(command for _, each, _ in meant for command in each.commands)
         if len(commands) != 1:
-            return Meant(commands)
+            return NamedCommands(commands)
         begin, last, later = meant[-1]
         for start, each in plain:
             in_the_way = (
@@ -279,10 +274,10 @@ class ListedCommands:
                 or re.search(r"\bfirst\b", text[start : each.start], re.IGNORECASE)
             )
             if not each.commands <= commands and in_the_way:
-                return Meant(commands | each.commands)
+                return NamedCommands(commands | each.commands)
         if any(each.commands <= commands and each.start > last.start for each in against):
-            return Meant()
-        return Meant(commands)
+            return NamedCommands()
+        return NamedCommands(commands)
 
 
 def layers(text: str) -> Iterator[str]:

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
 
 from natlang_envs.answers.calls import commands_of
-from natlang_envs.answers.listed import ListedCommands, Meant, is_against, listed_commands
+from natlang_envs.answers.listed import ListedCommands, NamedCommands, is_against, listed_commands
 from natlang_envs.answers.spoken import split_thought
-from natlang_envs.answers.texts import Field, Part, fields_of, is_example, marks_in, parts_of
+from natlang_envs.answers.texts import AnswerPart, Field, fields_of, is_example, marks_in, parts_of
 
 Problem = Literal["", "no command", "ambiguous"]
 MAX_SAID = 200_000  # characters beside the thought; a longer answer is not read
@@ -103,24 +103,23 @@ class _Statement(NamedTuple):
 
     form: str
     line: int
-    named: Meant
+    named: NamedCommands
     number: str = ""
     final: bool = False
 
 
 def _of_calls(calls: Sequence[object], listed: ListedCommands) -> Reading:
-    """Return the command of the first tool call; the others are left over."""
     named = [_of_value(each, listed) for each in calls]
     return _result(named[0]._replace(left_over=len(calls) - 1), "tool call", "")
 
 
-def _of_value(value: object, listed: ListedCommands) -> Meant:
+def _of_value(value: object, listed: ListedCommands) -> NamedCommands:
     """Return what a JSON value gives: every text that it has in the place of a command counts."""
     found = [listed.field(text).commands for text in commands_of(value)]
-    return Meant(frozenset[str]().union(*found))
+    return NamedCommands(frozenset[str]().union(*found))
 
 
-def _result(named: Meant, form: str, rest: str) -> Reading:
+def _result(named: NamedCommands, form: str, rest: str) -> Reading:
     if len(named.commands) == 1:
         return Reading(next(iter(named.commands)), form, rest, named.left_over)
     return Reading(None, rest=rest, problem="ambiguous" if named.commands else "no command")
@@ -155,7 +154,7 @@ def _read(said: str, listed: ListedCommands, depth: int = 0) -> Reading:
 
 
 def _statements(
-    fields: list[Field], parts: list[Part], listed: ListedCommands, depth: int
+    fields: list[Field], parts: list[AnswerPart], listed: ListedCommands, depth: int
 ) -> tuple[list[_Statement], bool]:
     """Return what states a command expressly, up to an observation, and whether anything states what is not listed."""
     found: list[_Statement] = []
@@ -194,7 +193,7 @@ def _statements(
         if not given.commands and each.text and at < len(fields):
             given = _with_input(each.text, fields[at], listed)
         if given.commands and len(lines) > 1 and _ABOUT_IT.match(lines[1]):
-            given = Meant()
+            given = NamedCommands()
         if given.commands:
             found.append(_Statement("final" if final else "action", first, given, number, final))
         else:
@@ -207,7 +206,7 @@ def _statements(
 
 
 def _in_parts(
-    field: Field, line: int, parts: list[Part], listed: ListedCommands, depth: int, following: str = ""
+    field: Field, line: int, parts: list[AnswerPart], listed: ListedCommands, depth: int, following: str = ""
 ) -> tuple[list[_Statement], bool]:
     """Return what the parts in a line state, and whether one of them states what is not listed."""
     found: list[_Statement] = []
@@ -222,7 +221,9 @@ def _in_parts(
         if part.form == "fence":
             inner = _read(str(part.values[0]), listed, depth + 1) if depth < _DEEPEST else Reading(None)
             several = inner.problem == "ambiguous"
-            named = Meant(frozenset((inner.command,)) if inner.command else listed.every() if several else frozenset())
+            named = NamedCommands(
+                frozenset((inner.command,)) if inner.command else listed.every() if several else frozenset()
+            )
             found += [_Statement("fence", line, named)] if named.commands else []
         elif part.form not in ("", "shown") and not is_against(field.text[:begin]):
             each = [(_of_value(value, listed), value) for value in part.values]
@@ -234,34 +235,34 @@ def _in_parts(
     return found, wrong
 
 
-def _union(several: Iterator[Meant]) -> Meant:
-    return Meant(frozenset[str]().union(*(each.commands for each in several)))
+def _union(several: Iterator[NamedCommands]) -> NamedCommands:
+    return NamedCommands(frozenset[str]().union(*(each.commands for each in several)))
 
 
-def _slot(lines: list[str], listed: ListedCommands) -> Meant:
+def _slot(lines: list[str], listed: ListedCommands) -> NamedCommands:
     """Return what stands after a label: on its line, or on those below it, of which numbered ones are a plan."""
     if not lines:
-        return Meant()
+        return NamedCommands()
     items = [(line, listed.named(line).commands) for line in lines]
     count = next((at for at, (_, named) in enumerate(items) if not named), len(items))
     if count > 1:
         every = frozenset[str]().union(*(named for _, named in items[:count]))
         if len(every) == 1:
-            return Meant(every)
+            return NamedCommands(every)
         is_plan = all(map(_NUMBERED.match, lines[:count])) or not any(map(_LIST_ITEM.match, lines[:count]))
         if is_plan and every != listed.every():
-            return Meant(items[0][1], count - 1)
-        return Meant(every)
+            return NamedCommands(items[0][1], count - 1)
+        return NamedCommands(every)
     return listed.field(lines[0])
 
 
-def _with_input(name: str, after: Field, listed: ListedCommands) -> Meant:
+def _with_input(name: str, after: Field, listed: ListedCommands) -> NamedCommands:
     """Return what the name of a tool gives with the line `Action Input:` after it."""
     if "input" not in after.raw.lower():
-        return Meant()
+        return NamedCommands()
     given = after.text
     found = [listed.named(text).commands for text in (given, f"{name} {given}", *commands_of(given))]
-    return Meant(frozenset[str]().union(*found))
+    return NamedCommands(frozenset[str]().union(*found))
 
 
 def _agreed(stated: list[_Statement], fields: list[Field], listed: ListedCommands) -> _Statement:
@@ -272,7 +273,7 @@ def _agreed(stated: list[_Statement], fields: list[Field], listed: ListedCommand
             chosen = group[0]
             after = " ".join(each.text for each in fields[chosen.line + 1 :] if each.kind == "prose")
             if not (back := listed.taken_back(after)) <= commands:
-                return chosen._replace(named=Meant(commands | back))
+                return chosen._replace(named=NamedCommands(commands | back))
             return chosen
         numbers = [int(each.number) for each in group if each.number]
         in_order = len(numbers) == len(group) and numbers == sorted(set(numbers))
@@ -284,29 +285,29 @@ def _agreed(stated: list[_Statement], fields: list[Field], listed: ListedCommand
         ):
             return group[0]._replace(named=group[0].named._replace(left_over=len(group) - 1))
         if group:
-            return group[0]._replace(named=Meant(commands))
+            return group[0]._replace(named=NamedCommands(commands))
     raise AssertionError("there is a statement")
 
 
-def _unlabelled(fields: list[Field], listed: ListedCommands) -> tuple[int, Meant, str]:
+def _unlabelled(fields: list[Field], listed: ListedCommands) -> tuple[int, NamedCommands, str]:
     """Return what the first or the last line is, or a sentence says: at which line, the commands, and how."""
     lines = [(at, each) for at, each in enumerate(fields) if each.kind in ("prose", "thought")]
     if not lines:
-        return 0, Meant(), ""
+        return 0, NamedCommands(), ""
     bare = {at: listed.named(each.text).commands for at, each in lines if len(each.text) <= _WHOLE_LINES}
     bare = {at: named for at, named in bare.items() if named}
     runs = {at for at in bare if at - 1 in bare or at + 1 in bare}
     every = frozenset[str]().union(*bare.values())
     said = "\n".join(each.text for at, each in lines if at not in bare and each.kind == "prose")
     if runs or len(every) > 1:
-        own = Meant() if len(every) == 1 else listed.stated(said)
+        own = NamedCommands() if len(every) == 1 else listed.stated(said)
         single = frozenset[str]().union(*(named for at, named in bare.items() if at not in runs))
         last = lines[-1][0]
         if len(every) > 1 and last in bare and last not in runs and len(single) == 1 and len(runs) > 1:
-            return last, Meant(single), "last line"
+            return last, NamedCommands(single), "last line"
         if len(own.commands) == 1 and not single - own.commands:
             return -1, own, "sentence"
-        return 0, Meant(every) if len(every) > 1 else Meant(), ""
+        return 0, NamedCommands(every) if len(every) > 1 else NamedCommands(), ""
     if bare:
         at = next(iter(bare))
         first, last = lines[0][0], lines[-1][0]
@@ -314,17 +315,17 @@ def _unlabelled(fields: list[Field], listed: ListedCommands) -> tuple[int, Meant
         introduced = at > 0 and is_example(fields[at - 1].raw) and fields[at - 1].raw.rstrip("*_ ")[-1:] in ":,"
         if at in (first, last) and not labelled and not introduced:
             other = listed.stated(said).commands
-            return at, Meant(every | (other if at == first or len(other) == 1 else frozenset())), "bare"
-        return 0, Meant(), ""
-    opening = listed.beginning(lines[0][1].text) if lines[0][1].kind == "prose" else Meant()
+            return at, NamedCommands(every | (other if at == first or len(other) == 1 else frozenset())), "bare"
+        return 0, NamedCommands(), ""
+    opening = listed.beginning(lines[0][1].text) if lines[0][1].kind == "prose" else NamedCommands()
     meant = listed.stated(said)
     if opening.commands and not opening.left_over:
-        return -1, Meant(opening.commands | meant.commands), "bare"
+        return -1, NamedCommands(opening.commands | meant.commands), "bare"
     if opening.left_over:
-        return -1, Meant(listed.meant_beside(lines[0][1].text)), ""
+        return -1, NamedCommands(listed.meant_beside(lines[0][1].text)), ""
     if not meant.commands:
         final = re.split(r"(?<=[.!])\s+", lines[-1][1].text)[-1]
-        named = listed.named(final) if lines[-1][1].kind == "prose" and len(final) <= _WHOLE_LINES else Meant()
+        named = listed.named(final) if lines[-1][1].kind == "prose" and len(final) <= _WHOLE_LINES else NamedCommands()
         refused = re.search(r"\b(?:no|not|never|cannot)\b|n['\u2019]t\b", lines[-1][1].text, re.IGNORECASE)
         if (
             named.commands
@@ -334,4 +335,4 @@ def _unlabelled(fields: list[Field], listed: ListedCommands) -> tuple[int, Meant
         ):
             return -1, named, "sentence"
     beside = listed.meant_beside(said)
-    return -1, meant if meant.commands or len(beside) < 2 else Meant(beside), "sentence"
+    return -1, meant if meant.commands or len(beside) < 2 else NamedCommands(beside), "sentence"

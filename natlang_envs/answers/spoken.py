@@ -115,7 +115,6 @@ def _joined(*parts: str) -> str:
 
 
 def _of_message(message: Mapping[str, Any]) -> tuple[str, str, list[Mapping[str, Any]]]:
-    """Return the text of a message, what was thought before, and its tool calls."""
     content = message.get("content")
     texts = [content] if isinstance(content, str) else []
     thoughts = [each for key in ("reasoning_content", "reasoning") if isinstance(each := message.get(key), str)][:1]

@@ -131,7 +131,7 @@ def _after_documents(text: str, begin: int, ends: list[int], at: int) -> int:
     return at if found < 0 else min(max(at, bisect_right(ends, found)), len(ends) - 1)
 
 
-class Part(NamedTuple):
+class AnswerPart(NamedTuple):
     """A part that stands for itself: a text of a block, or the values of a call."""
 
     form: str
@@ -140,27 +140,29 @@ class Part(NamedTuple):
     end: int
 
 
-def parts_of(text: str) -> tuple[str, list[Part]]:
+def parts_of(text: str) -> tuple[str, list[AnswerPart]]:
     """Return a text with marks, and the parts that they stand for; places are those in the text as it was."""
     text = text.replace("\ue000", " ").replace("\ue001", " ")
-    found = [Part("fence", (each.content,), each.start, each.end) for each in islice(blocks(text), MOST_TRIED)]
+    found = [AnswerPart("fence", (each.content,), each.start, each.end) for each in islice(blocks(text), MOST_TRIED)]
     for each in islice(_NEGATIVE_TAG.finditer(text), MOST_TRIED // 10):
         end = text.find(f"</{each[1]}>", each.end())
         form = "shown" if each[1].lower() in _KINDS["shown"] else ""
-        found += [Part(form, (), each.start(), end + len(each[1]) + 3)] if end >= 0 else []
+        found += [AnswerPart(form, (), each.start(), end + len(each[1]) + 3)] if end >= 0 else []
     if "<" in text or "[TOOL" in text:
         calls = calls_in(text)
-        found += [Part("tool call" if each.tool else "tag", each.values, each.start, each.end) for each in calls]
-    found += [Part("boxed", (each[1],), each.start(), each.end()) for each in islice(_BOX.finditer(text), MOST_TRIED)]
+        found += [AnswerPart("tool call" if each.tool else "tag", each.values, each.start, each.end) for each in calls]
+    found += [
+        AnswerPart("boxed", (each[1],), each.start(), each.end()) for each in islice(_BOX.finditer(text), MOST_TRIED)
+    ]
     for each in json_values(text):
         value: object = each.value
         many = cast("list[object]", value) if isinstance(value, list) else [value]
         if many and all(isinstance(item, dict) for item in many):
             form = "tool call" if all(map(is_call, many)) else "json"
-            found.append(Part(form, tuple(many), each.start, each.end))
+            found.append(AnswerPart(form, tuple(many), each.start, each.end))
     if called := tuple(python_calls(text)):
-        found.append(Part("tool call" if is_call(called[0]) else "json", called, 0, len(text)))
-    parts: list[Part] = []
+        found.append(AnswerPart("tool call" if is_call(called[0]) else "json", called, 0, len(text)))
+    parts: list[AnswerPart] = []
     pieces: list[str] = []
     at = 0
     for each in sorted(found, key=lambda part: (part.start, -part.end)):

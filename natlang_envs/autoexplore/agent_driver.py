@@ -8,7 +8,7 @@ from natlang_envs.autoexplore.env import AutoExploreEnv
 from natlang_envs.autoexplore.episode import Episode
 from natlang_envs.autoexplore.tasks import ExploreTasks, own_task
 from natlang_envs.copilot.copilot import AutoExploreCopilot
-from natlang_envs.env import without_margins
+from natlang_envs.env import strip_unless_listed
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import Agent, AgentInput, decide, is_privileged
 from natlang_envs.prompt import PathStep
@@ -61,7 +61,7 @@ class AgentDriver:
         shown = env if is_privileged(self._agent) else None
         view = AgentInput(env.task, self._path, self._observation, self._commands, self._rng, shown)
         decision = decide(self._agent, [view])[0]
-        command = without_margins(decision.action, self._commands)
+        command = strip_unless_listed(decision.action, self._commands)
         self.tokens += decision.tokens
         listed = command in self._commands
         self._observation, _, _, _, info = env.step(command)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from natlang_envs.env import Outcome
-from natlang_envs.repository.navigation import Place
+from natlang_envs.repository.navigation import FolderPage
 from natlang_envs.repository.texts import EXIT, NEXT, PREVIOUS, UP, unknown_command
 from natlang_envs.why import Why, misspelt
 
@@ -29,7 +29,7 @@ FILLING: Final = frozenset(("to", "into", "the", "folder", "file", "directory", 
 QUOTES: Final = " \t\r\n'\"`"
 
 
-def why(place: Place, command: str, outcome: Outcome) -> Why | None:
+def why(place: FolderPage, command: str, outcome: Outcome) -> Why | None:
     """Return why a command did nothing, or ended the search without success.
 
     Args:
@@ -47,7 +47,7 @@ def why(place: Place, command: str, outcome: Outcome) -> Why | None:
     return Why("left", "The search ended without an answer.") if kind == "exit" else None
 
 
-def _worded(place: Place, command: str) -> Why:
+def _worded(place: FolderPage, command: str) -> Why:
     """Return why a text is no command here."""
     plain = " ".join(command.split()).strip(QUOTES)
     lower = plain.lower()
@@ -80,7 +80,7 @@ def no_verb(said: str, rest: Sequence[str], moves: Collection[str]) -> Why:
     return Why("spelling" if found else "no such verb", words, meant if meant in moves else "")
 
 
-def _named(place: Place, said: str, verb: str, name: str, as_given: bool) -> Why:
+def _named(place: FolderPage, said: str, verb: str, name: str, as_given: bool) -> Why:
     """Return what is wrong with a command that names something."""
     here = {command.partition(" ")[2]: command for command in place.moves if command.startswith(("cd ", "cat "))}
     short = name.removeprefix("./").strip("/")

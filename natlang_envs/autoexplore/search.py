@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from natlang_envs.evaluation.agents import AgentInput, Decision
 from natlang_envs.repository.texts import EXIT, NEXT, PREVIOUS, UP, read_question, steps_left
-from natlang_envs.repository.walk import Place, Walk
+from natlang_envs.repository.walk import PagePosition, Walk
 from natlang_envs.repository.words import question_words, words_of
 
 ENOUGH = 0.6  # the share of a question's words at which the depth-first search stops looking
@@ -15,7 +15,7 @@ ENOUGH = 0.6  # the share of a question's words at which the depth-first search 
 class Seen(NamedTuple):
     """A file that was read: where it is listed, and the share of the question's words in it."""
 
-    place: Place
+    place: PagePosition
     name: str
     share: float
 

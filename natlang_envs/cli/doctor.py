@@ -20,7 +20,7 @@ from rich.table import Column, Table
 from natlang_envs.cli.support import EXTRAS, packages_of
 from natlang_envs.errors import UsageError
 from natlang_envs.files import cache_folder
-from natlang_envs.making import make_pinned
+from natlang_envs.make_env import make_pinned
 from natlang_envs.registration import ENVIRONMENTS
 
 _LEAST_FREE = 1 << 30  # bytes: the repositories take 60 MB, models 300

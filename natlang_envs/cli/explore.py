@@ -19,7 +19,7 @@ from natlang_envs.copilot.copilot import (
     HumanDriver,
     Mode,
     ModelDriver,
-    Shown,
+    PromptContent,
     Turn,
     describe,
 )
@@ -84,7 +84,7 @@ def explore_command(
             raise typer.Exit(1)
         return
     driver = _driver(agent, chosen, model, timeout, seed, console)
-    shown = Shown(files=listing, choices=choices or isinstance(driver, AgentDriver), results=results)
+    shown = PromptContent(files=listing, choices=choices or isinstance(driver, AgentDriver), results=results)
     repository = open_repository(repo, ignored=ignored)
     _check_export(export, repository)
     with AutoExploreCopilot(question, repository, mode=chosen, steps=steps, shown=shown, unsafe=unsafe) as copilot:

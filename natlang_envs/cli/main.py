@@ -36,7 +36,7 @@ from natlang_envs.evaluation.runner import Progress, evaluate, score_run
 from natlang_envs.evaluation.runs import Run, prepare_folder, provenance, read_run
 from natlang_envs.evaluation.statistics import Score
 from natlang_envs.evaluation.workers import Backend, Workers
-from natlang_envs.making import make_env
+from natlang_envs.make_env import make_env
 from natlang_envs.registration import ENVIRONMENTS, SANDBOXED
 from natlang_envs.tasks import SPLITS
 from natlang_envs.trajectory import Trajectory, difference, replay

@@ -15,7 +15,7 @@ from natlang_envs.cli.support import counted, printable
 from natlang_envs.env import NatLangEnv, unwrap
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.recording import record as recorded
-from natlang_envs.making import make_env
+from natlang_envs.make_env import make_env
 
 _PERSON = "a person"
 

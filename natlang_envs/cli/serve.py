@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from natlang_envs.errors import UsageError
-from natlang_envs.making import make_env
+from natlang_envs.make_env import make_env
 
 TOKEN = "NATLANG_SERVE_TOKEN"
 MAX_MESSAGE = 65_536  # bytes of a message; a command has at most 4,096 characters

@@ -72,7 +72,7 @@ class Case:
         return f"{self.env_id}{arguments}"
 
 
-class Moment(NamedTuple):
+class StepResult(NamedTuple):
     """The output of one reset (`action` is None) or step."""
 
     action: str | None
@@ -88,19 +88,17 @@ class Moment(NamedTuple):
         return self.terminated or self.truncated
 
 
-def begin(env: gymnasium.Env[Any, Any], seed: int | None = None, options: dict[str, Any] | None = None) -> Moment:
-    """Reset an environment."""
+def begin(env: gymnasium.Env[Any, Any], seed: int | None = None, options: dict[str, Any] | None = None) -> StepResult:
     observation, info = env.reset(seed=seed, options=options)
-    return Moment(None, observation, 0.0, False, False, info)
+    return StepResult(None, observation, 0.0, False, False, info)
 
 
-def advance(env: gymnasium.Env[Any, Any], action: str) -> Moment:
-    """Step an environment."""
+def advance(env: gymnasium.Env[Any, Any], action: str) -> StepResult:
     observation, reward, terminated, truncated, info = env.step(action)
-    return Moment(action, observation, cast("float", reward), terminated, truncated, info)
+    return StepResult(action, observation, cast("float", reward), terminated, truncated, info)
 
 
-def walk(env: gymnasium.Env[Any, Any], seed: int, episodes: int = 2, *, aimless: bool = False) -> Iterator[Moment]:
+def walk(env: gymnasium.Env[Any, Any], seed: int, episodes: int = 2, *, aimless: bool = False) -> Iterator[StepResult]:
     """Play whole episodes, the first one seeded, and yield every moment."""
     rng = random.Random(f"conformance/{seed}")
     env.action_space.seed(seed)
@@ -132,15 +130,15 @@ def choose(env: gymnasium.Env[Any, Any], rng: random.Random, aimless: bool = Fal
     return plan[0] if plan else rng.choice(inner.safe_commands() or (sampled,))
 
 
-def walks(env: gymnasium.Env[Any, Any]) -> Iterator[Moment]:
+def walks(env: gymnasium.Env[Any, Any]) -> Iterator[StepResult]:
     """Yield the moments of a walk for each of the seeds."""
     for seed in SEEDS:
         yield from walk(env, seed)
 
 
-def play(env: gymnasium.Env[Any, Any], actions: Sequence[str]) -> list[Moment]:
+def play(env: gymnasium.Env[Any, Any], actions: Sequence[str]) -> list[StepResult]:
     """Step through `actions`, up to the end of the episode."""
-    moments: list[Moment] = []
+    moments: list[StepResult] = []
     for action in actions:
         moments.append(advance(env, action))
         if moments[-1].ended:
@@ -151,7 +149,7 @@ def play(env: gymnasium.Env[Any, Any], actions: Sequence[str]) -> list[Moment]:
 def replayed(env: NatLangEnv, snapshot: Any, actions: Sequence[str]) -> list[str]:
     """Return the transcript of a snapshot, as a reset would show it, and of what comes after it."""
     observation, info = env.restore(snapshot)
-    return transcript([Moment(None, observation, 0.0, False, False, info), *play(env, actions)])
+    return transcript([StepResult(None, observation, 0.0, False, False, info), *play(env, actions)])
 
 
 def plain(value: Any) -> Any:
@@ -168,7 +166,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-def transcript(moments: Iterable[Moment]) -> list[str]:
+def transcript(moments: Iterable[StepResult]) -> list[str]:
     """Return one line a moment; equal transcripts are equal in everything an environment hands out."""
     return [repr(plain(tuple(moment))) for moment in moments]
 
@@ -185,7 +183,7 @@ def assert_same(expected: Sequence[str], actual: Sequence[str], what: str) -> No
 
 
 def assert_raises(kinds: type[Exception], what: str, call: Callable[..., object], *args: Any, **kwargs: Any) -> str:
-    """Return what the exception says that a call raises; fail unless it is of this kind, and says it in one line."""
+    """Return the message of the exception that a call raises; fail unless it is of this kind, with one line."""
     try:
         call(*args, **kwargs)
     except kinds as error:

@@ -12,8 +12,8 @@ from gymnasium.error import ResetNeeded
 from natlang_envs.conformance.case import (
     SEEDS,
     Case,
-    Moment,
     NotApplicable,
+    StepResult,
     advance,
     assert_raises,
     assert_same,
@@ -66,7 +66,7 @@ _DRAWS = 40
 _SPLITS = ("train", "validation", "test")
 
 
-def _check_texts(env: NatLangEnv, moment: Moment) -> None:
+def _check_texts(env: NatLangEnv, moment: StepResult) -> None:
     observation = moment.observation
     where = f"after {moment.action!r:.80}"
     assert type(observation) is str, f"the observation {where} is a {type(observation).__name__}, not a str"
@@ -78,9 +78,9 @@ def _check_texts(env: NatLangEnv, moment: Moment) -> None:
         assert command in env.action_space, f"the command {command!r} listed {where} is not in {env.action_space}"
 
 
-def _check_info(env: NatLangEnv, moment: Moment) -> None:
+def _check_info(env: NatLangEnv, moment: StepResult) -> None:
     info, where = moment.info, f"after {moment.action!r:.80}"
-    keys = sorted([*INFO_TYPES, *(["why"] if env.explains else [])])
+    keys = sorted([*INFO_TYPES, *(["why"] if env.gives_reason else [])])
     assert sorted(info) == keys, f"the info {where} has the keys {sorted(info)}, not {keys}"
     if (why := info.get("why")) is not None:
         assert type(why) is Why, f"info['why'] {where} is {why!r}, not a Why"
@@ -135,7 +135,7 @@ def texts_are_in_their_spaces(case: Case) -> None:
 
 
 def samples_are_admissible(case: Case) -> None:
-    """`env.action_space.sample()` is a random agent: it draws admissible commands, and several of them."""
+    """`env.action_space.sample()` is a random agent: it samples admissible commands, and more than one of them."""
     env = case.make_inner()
     assert env.action_space.sample() in env.action_space, "a sample before the first reset is not in the action space"
     for moment in walks(env):
@@ -245,8 +245,8 @@ def spec_tells_the_horizon(case: Case) -> None:
     """`env.spec.max_episode_steps` is the horizon, where trainers and `TimeAwareObservation` look for it."""
     for more in ({}, {"horizon": 3}) if case.takes("horizon") else ({},):
         env = case.make_inner(**more)
-        told = None if env.spec is None else env.spec.max_episode_steps
-        assert told == env.horizon, f"spec.max_episode_steps is {told}, the horizon is {env.horizon}"
+        limit = None if env.spec is None else env.spec.max_episode_steps
+        assert limit == env.horizon, f"spec.max_episode_steps is {limit}, the horizon is {env.horizon}"
 
 
 def task_ids_lead_back(case: Case) -> None:
@@ -302,7 +302,7 @@ def splits_are_disjoint(case: Case) -> None:
             assert again.observation == start.observation, f"{task_id!r} differs in the split 'all'"
 
 
-def _plans(case: Case) -> Iterator[tuple[NatLangEnv, Moment, list[str]]]:
+def _plans(case: Case) -> Iterator[tuple[NatLangEnv, StepResult, list[str]]]:
     env = case.make_inner()
     for seed in range(10):
         start = begin(env, seed)
@@ -363,7 +363,5 @@ def oracle_is_exact(case: Case) -> None:
                 break  # the horizon, not the plan, ended this one: `plans_succeed` says whether it may
             was, plan = plan, env.oracle()
             left = len(plan)
-            told = f"the oracle's plan went from {len(was)} to {left} steps along its own {was[0]!r}"
-            assert left == len(was) - 1, told
-            told = f"the oracle has {left} steps left, but terminated is {moment.terminated}"
-            assert moment.ended == (left == 0), told
+            assert left == len(was) - 1, f"the oracle's plan went from {len(was)} to {left} steps by its {was[0]!r}"
+            assert moment.ended == (left == 0), f"the oracle has {left} steps left, but {moment.terminated=}"

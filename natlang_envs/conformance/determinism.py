@@ -118,7 +118,7 @@ def different_seeds_differ(case: Case) -> None:
 
 
 def _answers(case: Case, seed: int) -> Iterator[str]:
-    """Yield what an environment answers to commands that are drawn alike whatever the seed."""
+    """Yield the answers of an environment to the same random choices of commands, whatever its seed."""
     env = case.make()
     moment, rng = begin(env, seed), random.Random("conformance/answers")
     for _ in range(_ANSWERS):

@@ -26,11 +26,11 @@ from typing import Any, Literal, NamedTuple
 
 from natlang_envs.conformance.answer_forms import FORMS
 
-Meant = Literal["read", "again", "stop", "cut", "context", "refused", "no command"]
+ReplyMeaning = Literal["read", "again", "stop", "cut", "context", "refused", "no command"]
 USAGE = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
 
 
-class Asked(NamedTuple):
+class ShapeRequest(NamedTuple):
     """What a shape is made of: the command, a text with it, how often this model was asked, and the request."""
 
     command: str
@@ -50,18 +50,15 @@ class Sent(NamedTuple):
     wait: float = 0.0
 
 
-Send = Callable[[Asked], Sent]
+Send = Callable[[ShapeRequest], Sent]
 
 
 class Shape(NamedTuple):
-    """A shape of a response, and what is meant by it."""
-
-    meant: Meant
+    meant: ReplyMeaning
     send: Send
 
 
 def sent(content: object, status: int = 200, **more: Any) -> Sent:
-    """Return a response with JSON."""
     return Sent(json.dumps(content).encode(), status, **more)
 
 
@@ -73,12 +70,10 @@ def completion(text: object, finish: str | None = "stop", usage: object = USAGE,
 
 
 def error(message: str, status: int = 400, **more: Any) -> Sent:
-    """Return an error as OpenAI writes it."""
     return sent({"error": {"message": message, **more}}, status)
 
 
 def delta(finish: str | None = None, **content: Any) -> dict[str, Any]:
-    """Return an event of a stream."""
     return {"choices": [{"index": 0, "delta": content, "finish_reason": finish}]}
 
 
@@ -108,12 +103,11 @@ def _escaped(text: str) -> str:
     return json.dumps(text)[1:-1]
 
 
-def _plain(asked: Asked) -> Sent:
+def _plain(asked: ShapeRequest) -> Sent:
     return sent(completion(asked.text))
 
 
 def _choice(**more: Any) -> dict[str, Any]:
-    """Return a completion whose one choice holds what is given."""
     return {**completion(""), "choices": [more]}
 
 
@@ -126,7 +120,7 @@ def _message(**message: Any) -> Send:
     """Return a shape's completion, whose texts may hold {a} and {t}."""
     finish, written = message.pop("finish", "stop"), json.dumps({"text": None, **message})
 
-    def send(asked: Asked) -> Sent:
+    def send(asked: ShapeRequest) -> Sent:
         command, text = (_escaped(each) for each in (asked.command, asked.text))
         return sent(completion(finish=finish, **json.loads(written.replace("{a}", command).replace("{t}", text))))
 
@@ -246,7 +240,7 @@ _STOPS: dict[str, Send] = {
     "redirect": lambda a: Sent(b"", 307, headers=(("Location", "/v2/chat/completions"),)),
     "no system": lambda a: error("System role not supported") if "'system'" in str(a.request) else _plain(a),
 }
-_MEANINGS: dict[Meant, dict[str, Send]] = {
+_MEANINGS: dict[ReplyMeaning, dict[str, Send]] = {
     "read": _READ,
     "again": _AGAIN,
     "cut": _CUT,
@@ -275,7 +269,6 @@ class ChatServer:
         self.requests: list[dict[str, Any]] = []
 
     def answer(self, request: dict[str, Any]) -> Sent:
-        """Return the response to a request."""
         model = str(request.get("model", ""))
         with self._lock:
             self.requests.append(request)
@@ -287,7 +280,7 @@ class ChatServer:
         others = re.findall("(?m)^- (.+)$", str(request["messages"][-1]["content"]).rpartition("\nActions:\n")[2])
         other = next((each for each in others if each != command), "look around")
         words = {"a": command, "b": other, "u": command.replace(" ", "_"), "c": command.upper(), "j": _escaped(command)}
-        asked = Asked(command, (form or "Thought: so\nAction: {a}").format(**words), number, request)
+        asked = ShapeRequest(command, (form or "Thought: so\nAction: {a}").format(**words), number, request)
         shape = Shape("read", _plain) if form else SHAPES.get(name)
         if shape is None:
             return error(f"The model {name!r} does not exist.", 404)

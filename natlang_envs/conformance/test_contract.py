@@ -40,7 +40,6 @@ def _arguments(text: str) -> dict[str, Any]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make one test a check and environment."""
     found = cases(metafunc.config)
     metafunc.parametrize("case", found, ids=str)
     metafunc.parametrize("check", CHECKS, ids=lambda check: check.__name__)

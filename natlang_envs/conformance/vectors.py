@@ -11,7 +11,16 @@ import numpy as np
 from gymnasium.spaces import Space
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 
-from natlang_envs.conformance.case import Case, Moment, NotApplicable, assert_raises, assert_same, begin, choose, plain
+from natlang_envs.conformance.case import (
+    Case,
+    NotApplicable,
+    StepResult,
+    assert_raises,
+    assert_same,
+    begin,
+    choose,
+    plain,
+)
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError
 
@@ -151,7 +160,7 @@ def vector_calls_single_environments(case: Case) -> None:
 
 def _compare_singles(envs: list[NatLangEnv], ids: list[str], observations: Any, infos: Any, what: str) -> None:
     for index, (env, task_id) in enumerate(zip(envs, ids, strict=True)):
-        moment: Moment = begin(env, None, {"task_id": task_id})
+        moment: StepResult = begin(env, None, {"task_id": task_id})
         assert_same([moment.observation], [observations[index]], f"observation {index} of {what}")
         for key, value in moment.info.items():
             actual = [repr(infos[key].tolist()[index])]

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from natlang_envs.answers.listed import layers
 from natlang_envs.sandbox.commands.parser import ParseError, document_end, parse
-from natlang_envs.sandbox.sandbox import NATIVE, PROGRAMS
+from natlang_envs.sandbox.commands.table import NATIVE
+from natlang_envs.sandbox.sandbox import PROGRAMS
 
 ENDS = ("id", "answer", "exit")
 WORDS = frozenset({*NATIVE, *PROGRAMS, *ENDS})
@@ -32,7 +33,7 @@ _ONE_COMMAND = re.compile(rf"""(?:[^'"\\\n;&|#]++|{_QUOTES}|&(?!&)|\|(?!\|)|(?<!
 _SEPARATOR = re.compile(r"[ \t]*(?:&&|\|\||;|#.*)[ \t]*", re.DOTALL)  # a comment ends the line
 _FULL_STOP = re.compile(r"\w\.\Z")
 _MOST_JOINED = 50  # lines that go on
-_TAKES_NAMES = frozenset({"cat", "cd", "exit", "head", "id", "ls", "tail", "wc"})
+_READS_NAMES = frozenset({"exit", "id", *(each.name for each in NATIVE.values() if each.reads_names)})
 _REASON = re.compile(r"(?:,? (?:because|since|which|as (?:it|this|that))\b| [\u2013\u2014#]).*", re.DOTALL)
 ASIDE = re.compile(  # after a command: a remark, a reason, an observation on the same line
     r"(?:[`*]*\s+\([^()]*\s[^()]*\)|,? (?:because|since|so that|which|instead of|rather than)\b.*"
@@ -43,7 +44,7 @@ _SMALL = frozenset(re.findall(r"\w+", "the to of it is that this in and for we a
 _LONGEST_WITHIN = 2_000  # characters of a command that something stands around
 
 
-class Command(NamedTuple):
+class FirstCommand(NamedTuple):
     """A command, and how many further ones follow it."""
 
     line: str
@@ -69,13 +70,11 @@ def unquoted(quoted: re.Match[str]) -> str:
 
 
 def first_word(line: str) -> str:
-    """Return the first word of a line."""
     word = _WORD.match(line)
     return word[1] if word else ""
 
 
 def parses(line: str) -> bool:
-    """Return whether the sandbox would understand a line."""
     try:
         parse(line)
     except ParseError:
@@ -98,7 +97,7 @@ def tidy(command: str) -> str:
             command = command.replace(opening, plain).replace(closing, plain)
     if word == "id":
         command = _REASON.sub("", command, count=1)
-    if word in _TAKES_NAMES and _FULL_STOP.search(command[-2:]):
+    if word in _READS_NAMES and _FULL_STOP.search(command[-2:]):
         command = command[:-1]
     return command
 
@@ -114,7 +113,6 @@ def within(text: str) -> str | None:
 
 
 def is_command(said: str) -> bool:
-    """Return whether all of an answer is one command."""
     line = bare(said)
     word = first_word(_ODD_SPACES.sub(" ", line[:40]))
     if word == "answer":
@@ -125,7 +123,7 @@ def is_command(said: str) -> bool:
     return "\n" not in line and PROGRAM.fullmatch(word) is not None and len(line.split()) <= 6
 
 
-def first_command(text: str) -> Command:
+def first_command(text: str) -> FirstCommand:
     """Return the first command of some lines; an open quote or a here-document takes in the lines after it."""
     text = text.strip("\n")
     skipped = _SKIPPED.match(text)
@@ -134,21 +132,21 @@ def first_command(text: str) -> Command:
     first = bare(line)
     text = f"{first}{break_}{rest}"
     if first_word(first) == "answer":
-        return Command(text.strip())
+        return FirstCommand(text.strip())
     end = document_end(text)
     if end:
-        return Command(text[:end], _lines(text, end))
+        return FirstCommand(text[:end], _lines(text, end))
     text = _joined(text)
     whole = _ONE_LINE.match(text)
     end = whole.end() if whole else len(first)
     if text[end : end + 1] not in ("", "\n"):  # a quote that nothing closes
-        return Command(tidy(first), _lines(text, len(first)))
+        return FirstCommand(tidy(first), _lines(text, len(first)))
     left_over = _lines(text, end)
     line = _inner(text[:end])
     if first_word(line) in WORDS:
         line, further = _first_of(line)
         left_over += further
-    return Command(tidy(line), left_over)
+    return FirstCommand(tidy(line), left_over)
 
 
 def _joined(text: str) -> str:
@@ -188,7 +186,6 @@ def _first_of(line: str) -> tuple[str, int]:
 
 
 def cd_first(line: str) -> tuple[str, str] | None:
-    """Return the two commands of `cd FOLDER && COMMAND`."""
     command = _ONE_COMMAND.match(line) if first_word(line) == "cd" else None
     separator = _SEPARATOR.match(line, command.end()) if command else None
     if command is None or separator is None or separator[0].strip() != "&&" or not line[separator.end() :]:
@@ -212,7 +209,6 @@ def is_prose(line: str) -> bool:
 
 
 def document_of(line: str) -> str | None:
-    """Return the here-document of a command."""
     try:
         return parse(line).given
     except ParseError:

@@ -21,6 +21,7 @@ from natlang_envs.repository.texts import NEXT, PREVIOUS, UP, clean_question, tu
 from natlang_envs.repository.tree import Repository
 from natlang_envs.sandbox.commands.context import ROOT, CommandContext, CommandError, resolve
 from natlang_envs.sandbox.commands.parser import quote
+from natlang_envs.sandbox.commands.table import KINDS
 from natlang_envs.sandbox.isolation.isolation import Limits
 from natlang_envs.sandbox.sandbox import AutoExploreSandbox, CommandResult
 from natlang_envs.spaces import escape_surrogates
@@ -83,7 +84,6 @@ class HumanDriver:
         self._ask = ask
 
     def reply(self, copilot: AutoExploreCopilot) -> str | None:
-        """Return the next line that is not blank."""
         while (line := self._ask(copilot)) is not None and not line.strip():
             pass
         return line
@@ -105,7 +105,7 @@ class ModelDriver:
 
 
 @dataclass(frozen=True)
-class Shown:
+class PromptContent:
     """The parts of the sandbox's state that a prompt shows.
 
     Attributes:
@@ -153,14 +153,14 @@ class AutoExploreCopilot:
         *,
         mode: Mode = "identify",
         steps: int = 30,
-        shown: Shown | None = None,
+        shown: PromptContent | None = None,
         limits: Limits | None = None,
         unsafe: bool = False,
         commands: Mapping[str, TaskCommand] | None = None,
     ) -> None:
         require_choice("mode", mode, MODES)
         steps = check_count("steps", steps)
-        self.shown = shown or Shown()
+        self.shown = shown or PromptContent()
         if self.shown.choices and mode != "identify":
             raise UsageError(f"commands can be listed as choices to identify a file only, not in the mode {mode!r}")
         self.question = clean_question(question)
@@ -211,7 +211,6 @@ class AutoExploreCopilot:
         return self.sandbox.overlay.folder(self.sandbox.cwd)
 
     def _listed(self) -> tuple[str, ...]:
-        """Return the commands of this page of the current folder, as the environment lists them."""
         self._page = min(self._page, self._pages - 1)  # the folder may have become shorter
         return tuple(moves_of(self._folder, self._page))
 
@@ -352,8 +351,9 @@ class AutoExploreCopilot:
 def instructions(mode: Mode, more: Mapping[str, str] | None = None) -> str:
     """Return the part of a prompt that never changes; `more` are further commands, each with what it does."""
     words = _words()
+    commands = "\n".join(f"- {kind.line()}" for kind in KINDS)
     lines = [*(f"- {name} {about}" for name, about in (more or {}).items()), words[mode]["ends"].strip()]
-    return words["role"].strip().replace("{ends}", "\n".join(lines))
+    return words["role"].strip().replace("{commands}", commands).replace("{ends}", "\n".join(lines))
 
 
 def _words() -> dict[str, Any]:

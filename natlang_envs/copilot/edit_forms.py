@@ -32,7 +32,6 @@ SHELL_NAMES = frozenset(("", "bash", "sh", "shell", "console", "zsh", "text", "d
 
 
 def marked(said: str) -> bool:
-    """Return whether a text holds a mark of an edit."""
     return MARKS.search(said) is not None
 
 

@@ -83,7 +83,6 @@ class Shell:
         self._words = WORDS | _DONE if self._edits else WORDS
 
     def whole(self, said: str) -> Reading | None:
-        """Return the command that all of a text is."""
         line = bare(said)
         if "\n" not in line and first_word(line) in self._more:
             return Reading(line, "bare")
@@ -100,7 +99,6 @@ class Shell:
         return Reading(self._end(command) if len(parts) == 1 else command, "bare", "", left_over)
 
     def read(self, said: str) -> Reading | None:
-        """Return the command in a text."""
         said = _COLON.sub(r"\1 ", said)
         label = _ACTION.search(said)
         if self._edits and (edit := edit_in(said[label.end() :] if label else said)) is not None:
@@ -129,7 +127,6 @@ class Shell:
         return self._answer(said, _ANSWER) if self._final != "exit" else None
 
     def called(self, calls: Sequence[Mapping[str, Any]]) -> Reading | None:
-        """Return the command of the first of some tool calls."""
         command = self._of_value(calls[0])
         if command is None:
             return None
@@ -235,7 +232,6 @@ class Shell:
         return Reading(command, "final", said[: found.start()])
 
     def _files(self, said: str) -> Reading | None:
-        """Return the command that writes the files that stand whole in the text."""
         command = files_in(said)
         return None if command is None else Reading(command, "edit", "")
 
@@ -291,7 +287,6 @@ class Shell:
         return None if first is None else first._replace(left_over=first.left_over + further)
 
     def _box(self, said: str) -> Reading | None:
-        """Return the command in a box."""
         found = {command for each in _BOX.finditer(said) if (command := within(each[1]))}
         return Reading(found.pop(), "boxed", said) if len(found) == 1 else None
 

@@ -1,11 +1,11 @@
-"""DangerousTaxi: Gymnasium's Taxi told in words, where one illegal move ends the game.
+"""DangerousTaxi: Gymnasium's Taxi as texts, where one illegal move ends the game.
 
 env         the environment; its docstring is its page
 vector      the fast vector form, on arrays
 city        grids, walls, landmarks, transition tables and distances
 tasks       task ids and their splits
 words       commands, answers and descriptions
-why         why a command ends a ride, and what was meant
+causes      why a command ends a ride, and what was meant
 render      a city as characters or pixels
 protocols   writes the evaluation protocols
 """

@@ -1,7 +1,7 @@
 """Cities: the grid, its walls and landmarks, what each command does in each state, and how far the goals are.
 
 The classic city is read from Gymnasium's `TaxiEnv`: its map, its landmarks and its transition table. A generated city
-is drawn from its name and follows the same rules on a grid of its own (a test holds both to the same table).
+is generated from its name and follows the same rules on a grid of its own (a test holds both to the same table).
 A state is the number that `TaxiEnv.encode` gives, for a grid with any number of columns.
 """
 
@@ -21,7 +21,7 @@ from natlang_envs.task_random import TaskRandom
 
 CLASSIC = "classic"
 GENERATED_CITIES = 10_000
-NEW_CITIES = range(10**14, 10**15)  # numbers that no list holds: their cities are drawn for live rounds
+NEW_CITIES = range(10**14, 10**15)  # numbers that no list holds: their cities are for live rounds
 LANDMARKS = ("Red", "Green", "Yellow", "Blue")
 IN_TAXI = len(LANDMARKS)
 PICK_UP, DROP_OFF = 4, 5
@@ -138,7 +138,6 @@ def load_city(name: str) -> City:
 
 
 def city_name(number: int) -> str:
-    """Return the name of a generated city."""
     return f"map-{number:04d}"
 
 

@@ -1,4 +1,4 @@
-"""The environment DangerousTaxi: Gymnasium's Taxi told in words."""
+"""The environment DangerousTaxi: Gymnasium's Taxi as texts."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class DangerousTaxiEnv(NatLangEnv):
     """Drive a taxi by words; one illegal command ends the game.
 
     ## Description
-    Gymnasium's Taxi (Dietterich, 2000), told in words and made dangerous as in section 5 of the Reflect-RL paper: the
+    Gymnasium's Taxi (Dietterich, 2000) as texts, and dangerous as in section 5 of the Reflect-RL paper: the
     game ends at the first command that Taxi would punish or ignore. Nothing can be corrected afterwards, so the player
     has to read the map before every move.
 
@@ -67,7 +67,7 @@ class DangerousTaxiEnv(NatLangEnv):
     - +20 for the pickup (stages `pickup` and `dropoff`) and +20 for the delivery.
 
     ## Starting State
-    A task `city/row.column/from-to`, drawn from the split: on the classic map one of 300 starts (25 cells, 4 places
+    A task `city/row.column/from-to`, sampled from the split: on the classic map one of 300 starts (25 cells, 4 places
     for the passenger, 3 destinations), on generated maps a city and then a start whose shortest plan fits the horizon.
 
     ## Episode End
@@ -80,10 +80,10 @@ class DangerousTaxiEnv(NatLangEnv):
     ## Arguments
     - `stage`: `"pickup"` ends with the pickup, `"dropoff"` pays the pickup and the delivery, `"delivery"` pays the
       delivery only. The three registered ids set it.
-    - `map`: `"classic"` (Gymnasium's) or `"generated"` (5 to 9 rows and columns; walls and landmarks drawn from the
-      city's number). On the classic map a held-out start still crosses trained states; unseen maps are the honest test.
+    - `map`: `"classic"` (Gymnasium's) or `"generated"` (5 to 9 rows and columns; walls and landmarks follow from
+      the city's number). On the classic map a held-out start still crosses trained states: unseen maps test more.
     - `split`: `"train"`, `"validation"`, `"test"` or `"all"`, by start (classic) or by city (generated).
-    - `explain`: True for `info["why"]`, why a command was illegal; `feedback`: `"explained"` says it to the
+    - `explain`: True for `info["why"]`, why a command was illegal; `feedback`: `"explained"` shows it to the
       player, too.
     - `horizon`: 15 steps for the pickup, 30 for the delivery.
     - `render_mode`: `"ansi"` or `"rgb_array"`.
@@ -123,7 +123,6 @@ class DangerousTaxiEnv(NatLangEnv):
 
     @property
     def task(self) -> str:
-        """What the stage asks for."""
         return TASKS[self.stage]
 
     def enter(self, city: City, state: int) -> None:
@@ -158,7 +157,6 @@ class DangerousTaxiEnv(NatLangEnv):
         return COMMANDS
 
     def safe_commands(self) -> tuple[str, ...]:
-        """Return the commands that are legal here (privileged knowledge)."""
         after = zip(COMMANDS, self._transitions[self.state], strict=True)
         return tuple(command for command, state in after if state != ILLEGAL)
 
@@ -182,7 +180,7 @@ class DangerousTaxiEnv(NatLangEnv):
         (self.state,) = state
 
     def render(self) -> str | NDArray[np.uint8] | None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Return the city as text or as a picture (height, width, 3), as `render_mode` says."""
+        """Return the city as text or as a uint8 picture of shape (height, width, 3), by `render_mode`."""
         if self.render_mode == "ansi":
             return render_ansi(self.city, self.state)
         return render_rgb(self.city, self.state) if self.render_mode == "rgb_array" else None

@@ -35,7 +35,6 @@ def _held_out_cities() -> tuple[Episode, ...]:
 
 
 def protocols() -> Iterator[Protocol]:
-    """Yield the four protocols."""
     starts = "100 initialisations of the classic map, as many as the paper's, all in the test split."
     cities = "200 generated maps that no training split holds, one start in each."
     kinds = (("", "classic", _held_out_starts(), starts), ("-cities", "generated", _held_out_cities(), cities))

@@ -28,7 +28,6 @@ _PLACES = tuple(name.lower() for name in LANDMARKS)
 
 
 def task_id_of(city: City, state: int) -> str:
-    """Return the id of the task that starts in `state`."""
     row, column, passenger, destination = city.decode(state)
     return f"{city.name}/{row}.{column}/{_PLACES[passenger]}-{_PLACES[destination]}"
 
@@ -67,7 +66,7 @@ class TaxiTasks(DrawnTasks):
     def __init__(self, map_kind: str, split: str) -> None:
         require_choice("map", map_kind, get_args(MapKind))
         check_split(split)
-        self._classic = map_kind == "classic"
+        self.classic = map_kind == "classic"
         self.split = split
         self.pool = _pool(map_kind, split)
 
@@ -75,27 +74,26 @@ class TaxiTasks(DrawnTasks):
         """Return the id of a task: uniform over the starts, or over the cities and then their starts."""
         pool = self.pool
         name = pool[int(uniform() * len(pool))]
-        if self._classic:
+        if self.classic:
             return name
         return _draw_start(name, uniform)
 
     def draw_new(self, uniform: Callable[[], float]) -> str:
         """Return the id of a task in a generated city of so high a number that no list holds it."""
-        if self._classic:
+        if self.classic:
             return super().draw_new(uniform)
         return _draw_start(city_name(NEW_CITIES[int(uniform() * len(NEW_CITIES))]), uniform)
 
     def split_of(self, task_id: str) -> str:
-        """Return the split of a task, or raise `UsageError` unless it exists, on this kind of map."""
         city, _ = parse_task_id(task_id)
-        other = "generated" if self._classic else "classic"
-        if (city.name == CLASSIC) != self._classic:
+        other = "generated" if self.classic else "classic"
+        if (city.name == CLASSIC) != self.classic:
             raise UsageError(f"task {task_id!r} is on another kind of map: pass map={other!r}")
         return split_of_task(task_id)
 
     def ids(self) -> Iterator[str]:
         """Yield every task id of the split; on generated maps there are millions."""
-        if self._classic:
+        if self.classic:
             yield from self.pool
         else:
             for name in self.pool:
@@ -109,6 +107,6 @@ def _draw_start(name: str, uniform: Callable[[], float]) -> str:
 
 @lru_cache(maxsize=16)
 def _pool(map_kind: str, split: str) -> tuple[str, ...]:
-    """Return what `draw` draws from first: task ids of the classic map, or names of generated cities."""
+    """Return task ids of the classic map, or names of generated cities."""
     names = _starts_by_id(load_city(CLASSIC)) if map_kind == "classic" else map(city_name, range(GENERATED_CITIES))
     return tuple(name for name in names if split in ("all", split_of_task(name)))

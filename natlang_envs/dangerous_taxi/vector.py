@@ -15,14 +15,12 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from natlang_envs.dangerous_taxi.city import CLASSIC, ILLEGAL, City, load_city
-from natlang_envs.dangerous_taxi.env import ILLEGAL_REWARD, DangerousTaxiEnv, Stage, outcomes
+from natlang_envs.dangerous_taxi.env import ILLEGAL_REWARD, DangerousTaxiEnv, outcomes
 from natlang_envs.dangerous_taxi.render import render_ansi, render_rgb
-from natlang_envs.dangerous_taxi.tasks import MapKind, parse_task_id
+from natlang_envs.dangerous_taxi.tasks import TaxiTasks, parse_task_id
 from natlang_envs.dangerous_taxi.words import COMMAND_INDEX, COMMANDS, REFUSED, TASKS, descriptions, unknown_command
 from natlang_envs.env import NatLangEnv, Outcome
-from natlang_envs.tasks import Split
 from natlang_envs.vector import Indices, NatLangVectorEnv, Outcomes, object_array
-from natlang_envs.why import Feedback
 
 _UNKNOWN = len(COMMANDS)  # the column of the tables that stands for any other text
 
@@ -38,7 +36,7 @@ _COLUMNS = _Columns(COMMAND_INDEX)
 
 
 class _Uniforms:
-    """The numbers that `np_random.random()` gives one by one, drawn in blocks, which is many times as fast."""
+    """The numbers of `np_random.random()`, generated in blocks, which is many times as fast."""
 
     def __init__(self, rng: np.random.Generator, seed: int) -> None:
         self._rng = rng
@@ -52,7 +50,7 @@ class _Uniforms:
         return self._block.pop()
 
     def generator(self) -> tuple[np.random.Generator, int]:
-        """Return where the numbers come from, as if none were drawn in advance, and the seed."""
+        """Return the generator, moved back by the numbers not yet used, and its seed."""
         if self._block:
             self._rng.bit_generator.advance(-len(self._block))  # pyright: ignore
             self._block.clear()
@@ -65,32 +63,30 @@ class DangerousTaxiVectorEnv(NatLangVectorEnv):
     Every episode has a row in one table of transitions, or all share a row on the classic map.
     """
 
+    single_class = DangerousTaxiEnv
+
     def __init__(
         self,
         num_envs: int = 1,
-        stage: Stage = "delivery",
-        map: MapKind = "classic",
-        split: Split = "all",
-        horizon: int = 30,
-        render_mode: str | None = None,
+        *arguments: Any,
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         max_episode_steps: int | None = None,
-        explain: bool = False,
-        feedback: Feedback = "plain",
+        **named: Any,
     ) -> None:
-        env = DangerousTaxiEnv(stage, map, split, horizon, render_mode, explain, feedback)
+        env = self.single_class(*arguments, **named)
+        assert isinstance(env, DangerousTaxiEnv)
         super().__init__(env, num_envs, autoreset_mode, max_episode_steps)
         self._chance = [_Uniforms(*seeding.np_random()) for _ in range(num_envs)]
         self._env = env
-        self.stage: Stage = stage
-        legal = outcomes(stage)
+        self.stage = env.stage
+        legal = outcomes(env.stage)
         self._legal_rewards = np.array([each.reward for each in legal] + [0.0])
         self._legal_ends = np.array([each.terminated for each in legal] + [False])
         self._legal_answers = object_array([each.feedback for each in legal] + [""])
         self._refusals = object_array([*REFUSED, ""])
         self._states = np.zeros(num_envs, dtype=np.int64)
         # Known as long as every episode is in this one city; None on generated maps.
-        self._only_city = load_city(CLASSIC) if map == "classic" else None
+        self._only_city = load_city(CLASSIC) if isinstance(env.tasks, TaxiTasks) and env.tasks.classic else None
         self._cities = [load_city(CLASSIC)] * num_envs
         # The last column, of unknown text, stays illegal everywhere.
         self._tables = np.full((1, 0, _UNKNOWN + 1), ILLEGAL, dtype=np.int32)
@@ -156,7 +152,7 @@ class DangerousTaxiVectorEnv(NatLangVectorEnv):
         for position in np.flatnonzero(actions == _UNKNOWN).tolist():
             feedback[position] = unknown_command(commands[position].strip())
         ends = self._legal_ends[actions]
-        reasons = self._reasons(indices, commands, legal, feedback) if self._env.explains else None
+        reasons = self._reasons(indices, commands, legal, feedback) if self._env.gives_reason else None
         return Outcomes(
             feedback=feedback,
             why=reasons,
@@ -168,7 +164,7 @@ class DangerousTaxiVectorEnv(NatLangVectorEnv):
     def _reasons(
         self, indices: Indices, commands: Sequence[str], legal: NDArray[np.bool_], feedback: NDArray[np.object_]
     ) -> NDArray[np.object_]:
-        """Return why commands are illegal, and add it to what they showed where the player is told."""
+        """Return why commands are illegal; with `feedback="explained"`, add the reasons to `feedback`."""
         reasons = object_array([None] * len(commands))
         for position in np.flatnonzero(~legal).tolist():
             index = int(indices[position])
@@ -196,7 +192,7 @@ class DangerousTaxiVectorEnv(NatLangVectorEnv):
         return array
 
     def render(self) -> tuple[Any, ...] | None:
-        """Return a picture of every city, as `render_mode` says."""
+        """Return the rendering of every city in the mode `render_mode`, None without one."""
         draw = {"ansi": render_ansi, "rgb_array": render_rgb}.get(self.render_mode or "")
         if draw is None:
             return None

@@ -32,7 +32,6 @@ _QUOTED = 80
 
 
 def unknown_command(command: str) -> str:
-    """Return the answer to text that is none of the six commands."""
     shown = command if len(command) <= _QUOTED else command[:_QUOTED] + "…"
     return f"{shown!r} is not a command of the taxi: illegal, the game is over."
 
@@ -51,7 +50,6 @@ def describe_city(city: City) -> str:
 
 
 def describe_walls(city: City) -> str:
-    """Return where every wall stands."""
     walls = "; ".join(
         f"between columns {column} and {column + 1} in "
         + (f"row {first}" if first == last else f"rows {first} to {last}")

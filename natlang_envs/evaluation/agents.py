@@ -22,7 +22,7 @@ from natlang_envs.answers import FreeCommands
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError, check_count, require_choice, require_type
 from natlang_envs.evaluation.model_requests import Requests
-from natlang_envs.making import importing_here
+from natlang_envs.make_env import importing_here
 from natlang_envs.prompt import History, PathStep, state_prompt
 from natlang_envs.registration import registration_of
 
@@ -228,6 +228,7 @@ def find_agent(name: str) -> tuple[Agent, str]:
     module = kind.removesuffix(".py")
     if kind not in found and Path(module.replace(".", "/") + ".py").is_file():
         raise UsageError(f"agent {name!r} names a file of this folder: write --agent {module}:{argument or 'FUNCTION'}")
+    _check_example(kind)
     require_choice("agent", kind, agent_names())
     try:
         factory = cast("Callable[[str], Agent]", found[kind].load())
@@ -235,6 +236,11 @@ def find_agent(name: str) -> tuple[Agent, str]:
         remedy = "install what it needs, for example pip install 'natlang-envs[agent]'"
         raise UsageError(f"agent {kind!r} cannot be imported ({error}): {remedy}") from None
     return factory(argument), "entry point"
+
+
+def _check_example(kind: str) -> None:
+    if kind not in agent_names() and kind.removesuffix("-sample") in ("searcher", "mender"):
+        raise UsageError(f"agent {kind!r} comes with an example: pip install -e examples/judges") from None
 
 
 def _of_module(module: str, name: str) -> Agent:
@@ -248,6 +254,7 @@ def _of_module(module: str, name: str) -> Agent:
         if not f"{module}.".startswith(f"{error.name}."):  # neither the module nor a package around it
             missing = f"there is no module {error.name!r} in this folder, and none is installed"
             raise UsageError(f"module {module!r} imports {error.name!r}, and {missing}") from None
+        _check_example(module)
         raise UsageError(
             f"there is no agent {module!r}, and no module {error.name!r} in this folder: choose one of "
             f"{', '.join(agent_names())}, or write --agent module:function"

@@ -12,13 +12,13 @@ from itertools import chain, islice
 import gymnasium
 import numpy as np
 
-from natlang_envs.env import unwrap, without_margins
+from natlang_envs.env import strip_unless_listed, unwrap
 from natlang_envs.evaluation.agents import Agent, AgentInput, Decision, decide, is_privileged
 from natlang_envs.evaluation.model_requests import Requests
 from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.evaluation.runs import Place, Played
 from natlang_envs.prompt import PathStep
-from natlang_envs.trajectory import MAX_ACTION_CHARACTERS, MAX_REFLECTION_BYTES, AsRecorded, Recorder, as_recorded
+from natlang_envs.trajectory import MAX_ACTION_CHARACTERS, MAX_REFLECTION_BYTES, Recorder, as_recorded
 
 Answer = tuple[list[Played], Exception | None]  # the episodes that have ended, and what stopped the others
 
@@ -150,7 +150,7 @@ class Game:
         self._tokens += decision.tokens
         self.earned += float(reward)
         self.ended = terminated or truncated
-        path = (*self.given.path, PathStep(str(action), info["feedback"]))
+        path = (*self.given.path, PathStep(action, info["feedback"]))
         listed = info["admissible_commands"]
         self.given = replace(self.given, path=path, observation=observation, admissible_commands=listed)
 
@@ -161,15 +161,15 @@ class Game:
         return Played(self._position, recorded, self._tokens, dict(asked.answers), asked.bill)
 
 
-def bounded(action: str, reflection: str | None, listed: Sequence[str]) -> tuple[AsRecorded, str | None]:
+def bounded(action: str, reflection: str | None, listed: Sequence[str]) -> tuple[str, str | None]:
     """Return an action and a reflection as they are played and recorded: cut to what a recording may hold.
 
     The action is without the white space around it that `step` would remove.
     """
-    action = without_margins(action, listed)
+    action = strip_unless_listed(action, listed)
     # A lone surrogate is recorded as six characters, so the limit is kept for what is recorded.
     if reflection is not None:
         reflection = reflection.encode("utf-8", "backslashreplace")[:MAX_REFLECTION_BYTES].decode("utf-8", "ignore")
     if len(action) > MAX_ACTION_CHARACTERS // 6:
         action = action.encode("utf-8", "backslashreplace").decode()[:MAX_ACTION_CHARACTERS].rstrip()
-    return AsRecorded(action), reflection
+    return action, reflection

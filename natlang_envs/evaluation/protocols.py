@@ -18,7 +18,7 @@ from gymnasium.envs.registration import load_env_creator
 
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError, check_count, reason, require_choice, require_type
-from natlang_envs.making import make_pinned
+from natlang_envs.make_env import make_pinned
 
 _SHORTENED = re.compile(r"(.+)\+first([1-9][0-9]*)")
 

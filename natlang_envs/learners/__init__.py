@@ -7,7 +7,7 @@ trl              TRL's GRPO: rollouts, a tool, rows and the reward
 trl_writing      what a model writes in a turn of them: a thought, a command
 minari           lets Minari keep the text spaces
 openenv          an environment behind OpenEnv's protocol: `natlang serve`
-tried            the versions of other libraries that were tried
+tested_versions  the versions of other libraries that the adapters are tested with
 """
 
 from __future__ import annotations

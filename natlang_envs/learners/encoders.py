@@ -22,7 +22,7 @@ from gymnasium.utils import RecordConstructorArgs
 from natlang_envs.errors import UsageError, check_count
 from natlang_envs.spaces import check_texts
 
-SIZE = 2048  # of vectors, unless told otherwise
+SIZE = 2048  # of vectors by default
 _WORD = re.compile(r"\w+")
 _END_OF_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 
@@ -41,7 +41,7 @@ class TextEncoder:
     """Hashes what a text consists of into a vector.
 
     Pairs of neighbouring words, sentences, and the text as a whole each set one number. The sentences and the whole let
-    a learner tell states apart whose words are the same, such as the cells of a map. Each of the three groups has the
+    a learner distinguish states whose words are the same, such as the cells of a map. Each of the three groups has the
     same weight, so that a long text does not drown what changes in it.
 
     Args:
@@ -121,5 +121,4 @@ class EncodedObservations(gymnasium.ObservationWrapper[Any, Any, str], RecordCon
         self.observation_space = spaces.Box(0.0 if encode is None else -high, high, (self._encode.size,), np.float32)
 
     def observation(self, observation: str) -> np.ndarray[Any, np.dtype[np.float32]]:
-        """Return the vector of an observation."""
         return self._encode(observation)

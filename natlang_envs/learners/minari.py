@@ -14,21 +14,21 @@ from typing import Any
 
 from minari.serialization import deserialize_space, serialize_space
 
-from natlang_envs.learners.tried import tell_if_untried
+from natlang_envs.learners.tested_versions import warn_if_untested
 from natlang_envs.spaces import CommandText, UnicodeText
 
-tell_if_untried("minari")
+warn_if_untested("minari")
 
 
 def register() -> None:
     """Teach Minari to write and read `UnicodeText` and `CommandText`; calling it again changes nothing."""
     serialize_space.register(UnicodeText, _write)
-    deserialize_space.register("UnicodeText")(lambda said: UnicodeText(said["max_length"]))
-    deserialize_space.register("CommandText")(lambda said: CommandText(said["max_length"], tuple(said["commands"])))
+    deserialize_space.register("UnicodeText")(lambda its: UnicodeText(its["max_length"]))
+    deserialize_space.register("CommandText")(lambda its: CommandText(its["max_length"], tuple(its["commands"])))
 
 
 def _write(space: UnicodeText, to_string: bool = True) -> dict[str, Any] | str:
-    said: dict[str, Any] = {"type": type(space).__name__, "max_length": space.max_length}
+    fields: dict[str, Any] = {"type": type(space).__name__, "max_length": space.max_length}
     if isinstance(space, CommandText):
-        said["commands"] = list(space.commands)
-    return json.dumps(said) if to_string else said
+        fields["commands"] = list(space.commands)
+    return json.dumps(fields) if to_string else fields

@@ -38,9 +38,9 @@ from openenv.core.env_server.types import EnvironmentMetadata
 
 from natlang_envs.env import MAX_COMMAND_LENGTH, NatLangEnv
 from natlang_envs.errors import UsageError, require_choice
-from natlang_envs.learners.tried import tell_if_untried
+from natlang_envs.learners.tested_versions import warn_if_untested
 
-tell_if_untried("openenv")
+warn_if_untested("openenv")
 
 Scope = MutableMapping[str, Any]
 App = Callable[[Scope, Callable[[], Awaitable[Any]], Callable[[Any], Awaitable[None]]], Awaitable[None]]
@@ -59,7 +59,7 @@ class CommandAction(Action):
 
     @classmethod
     def model_validate(cls, obj: Any, **options: Any) -> Any:
-        """Return the action that a client sends: a command, or what a client of tools says in its place."""
+        """Return the action that a client sends: a command, or a tool client's request."""
         tools = _TOOLS.get(str(obj.get("type"))) if isinstance(obj, dict) else None
         return super().model_validate(obj, **options) if tools is None else tools.model_validate(obj, **options)
 
@@ -140,7 +140,7 @@ class ServedEnvironment(Environment[CommandAction, TextObservation, TaskState]):
         index: int | None = None,
         **unknown: Any,
     ) -> TextObservation:
-        """Begin an episode: of the task `task_id`, of the one at `index`, or of one drawn with the seed."""
+        """Begin an episode: of the task `task_id`, of the one at `index`, or of one sampled with the seed."""
         known = {"seed": int, "episode_id": str, "task_id": str, "split": str, "index": int}
         for name in unknown:
             require_choice("argument of reset", name, known)
@@ -189,8 +189,8 @@ class ServedEnvironment(Environment[CommandAction, TextObservation, TaskState]):
             kind = ToolErrorType.INVALID_ARGS
             seen = self._given(_command(call.arguments))
         except UsageError as error:
-            said = ToolError(error_type=kind, message=str(error))
-            return CallToolObservation(tool_name=call.tool_name, error=said)
+            refused = ToolError(error_type=kind, message=str(error))
+            return CallToolObservation(tool_name=call.tool_name, error=refused)
         return CallToolObservation(tool_name=_ACT, result=seen.model_dump(), reward=seen.reward, done=seen.done)
 
     @cached_property
@@ -205,11 +205,9 @@ class ServedEnvironment(Environment[CommandAction, TextObservation, TaskState]):
         return server
 
     def list_splits(self) -> list[str]:
-        """Return the split that is served."""
         return [self._served.split]
 
     def num_tasks(self, split: str) -> int:
-        """Return how many tasks there are."""
         self._served.check_split(split)
         return len(self._served.task_ids)
 
@@ -230,16 +228,13 @@ class ServedEnvironment(Environment[CommandAction, TextObservation, TaskState]):
     async def reset_async(
         self, seed: int | None = None, episode_id: str | None = None, **kwargs: Any
     ) -> TextObservation:
-        """Begin an episode; see `reset`."""
         return self.reset(seed, episode_id, **kwargs)
 
     async def step_async(self, action: Action, timeout_s: float | None = None, **kwargs: Any) -> Observation:
-        """Give one command; see `step`."""
         return self.step(action, timeout_s, **kwargs)
 
     @property
     def state(self) -> TaskState:
-        """The task, and how many commands were given."""
         return self._state
 
     def get_metadata(self) -> EnvironmentMetadata:
@@ -249,7 +244,6 @@ class ServedEnvironment(Environment[CommandAction, TextObservation, TaskState]):
         )
 
     def close(self) -> None:
-        """Release the environment."""
         self._env.close()
 
     def _seen(self, text: str, info: dict[str, Any]) -> TextObservation:
@@ -283,7 +277,7 @@ def make_app(
     Args:
         make: Makes the environment of a session.
         split: The split of its tasks; a client that asks for another is refused.
-        sessions: How many clients may be connected at once; one more is told that there is no room.
+        sessions: How many clients may be connected at once; one more is refused.
         idle: Seconds after which a silent client's session ends.
         token: What has to stand first in the path of every request, as in `http://HOST:PORT/TOKEN`; without it everyone
             may play who reaches the port.
@@ -317,7 +311,7 @@ def _guarded(app: App, token: str) -> App:
     prefix = f"/{token}"
 
     async def guarded(scope: Scope, receive: Any, send: Any) -> None:
-        # What starts containers asks for /health without a token, and it tells nothing else.
+        # Container runtimes ask for /health without a token; it reveals nothing else.
         if scope["type"] not in ("http", "websocket") or scope["path"] == "/health":
             await app(scope, receive, send)
             return

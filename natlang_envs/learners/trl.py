@@ -4,7 +4,7 @@
 
 An episode is one completion: what the model wrote, and between its lines what the environment answered, which TRL's
 `env_mask` keeps out of the loss. `environment(ID)` is the same game for models that call tools; its rows are
-`tasks(ID, chat=True)`. All take the split `"train"` unless told otherwise.
+`tasks(ID, chat=True)`. All take the split `"train"` by default.
 """
 
 # Torch and TRL are in extras, and a trainer's own objects are of types that depend on the version.
@@ -22,13 +22,13 @@ from typing import Any
 
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError, check_count, check_flag
-from natlang_envs.learners.tried import tell_if_untried
+from natlang_envs.learners.tested_versions import warn_if_untested
 from natlang_envs.learners.trl_writing import Form, write
-from natlang_envs.making import make_env
+from natlang_envs.make_env import make_env
 from natlang_envs.prompt import CHAT_ROLE, Screen, chat_messages, listed, state_prompt
 from natlang_envs.tasks import check_learning_split
 
-tell_if_untried("trl")
+warn_if_untested("trl")
 Rollout = Callable[[list[Any], Any], dict[str, Any]]
 
 CHAT_TEMPLATE = (
@@ -65,7 +65,7 @@ def tasks(
 
     Args:
         id: The environment.
-        count: At most so many tasks. Of a larger split they are drawn as `reset` draws them, the same ones every time.
+        count: The most tasks. From a larger split they are sampled as `reset` does, the same ones every time.
         chat: Whether the rows are for `environment`: messages as `prompt`, and the task's id as `task_id`.
         split: The split of the tasks; None for an environment that takes no split.
         allow_test: Needed besides for a split that may hold test tasks, and for None.
@@ -75,14 +75,14 @@ def tasks(
         UsageError: The environment cannot be made, the split is not one to learn from, or `count` is below 1.
     """
     check_flag("chat", chat)
-    found = _drawn(_maker(id, split, allow_test, kwargs)(), count)
+    found = _task_ids(_maker(id, split, allow_test, kwargs)(), count)
     if chat:
         return [{"prompt": [{"role": "user", "content": _TOOL_ROLE}], "task_id": each} for each in found]
     return [{"prompt": each} for each in found]
 
 
-def _drawn(env: NatLangEnv, count: int) -> list[str]:
-    """Return all tasks of a small split, or so many of a large one: its first are all alike (one room of ALFWorld)."""
+def _task_ids(env: NatLangEnv, count: int) -> list[str]:
+    """Return all tasks of a small split, or `count` of a large one; its first ones may be alike (one room)."""
     check_count("count", count)
     first = list(islice(env.tasks.ids(), count + 1))
     if len(first) <= count:
@@ -110,12 +110,12 @@ def demonstrations(
     Args:
         id: The environment.
         tokenizer: The model's.
-        count: At most so many tasks.
+        count: The most tasks.
         thoughts: Says, of the environment and its observation, the line of thought before the plan's next command;
             for a `rollout` with `think`.
-        slips: The share of commands that are drawn at random in place of the plan's, which goes on from there. A model
-            that was shown some stays unsure of its commands, and so plays episodes that differ.
-        seed: Draws the slips.
+        slips: The share of random commands in place of the plan's, which goes on from there. A model trained with some
+            stays unsure of its commands, so its episodes differ.
+        seed: Seeds the slips.
         changes_only: As in `rollout`.
         **settings: What else `tasks` takes, and may raise `UsageError` for.
 
@@ -127,7 +127,7 @@ def demonstrations(
     split, allow_test = settings.pop("split", "train"), settings.pop("allow_test", False)
     env, rows = _maker(id, split, allow_test, settings)(), list[dict[str, list[int]]]()
     draw = random.Random(seed)
-    for task_id in _drawn(env, count):
+    for task_id in _task_ids(env, count):
         episode, plan = _begin(env, task_id, tokenizer, changes_only, thoughts is not None), list[str]()
         while not episode.ended and (plan := plan or env.reference()):
             command = plan.pop(0)
@@ -163,7 +163,7 @@ def reward(
 
 
 @dataclass
-class _Episode:
+class _RolloutEpisode:
     """One game, and its tokens so far: those of the model's have log-probabilities, those of the environment's none."""
 
     env: NatLangEnv
@@ -204,8 +204,8 @@ def rollout(
 
     Args:
         id: The environment.
-        listed_only: Whether only tokens of listed commands can be drawn. A model that does not know the form yet would
-            otherwise earn the same in every episode, and GRPO learns from differences.
+        listed_only: Whether only tokens of listed commands can be sampled. A model that does not know the form yet
+            would otherwise earn the same in every episode, and GRPO learns from differences.
         think: The most tokens of a line of thought that the model writes before each command; 0 for none. It is the
             model's, and so in the loss.
         turns: The most commands of an episode; without it the environment's horizon.
@@ -230,10 +230,10 @@ def rollout(
     check_flag("listed_only", listed_only)
     check_flag("changes_only", changes_only)
     make = _maker(id, split, allow_test, kwargs)
-    told_of_cuts = False
+    warned = False
 
     def play(prompts: list[Any], trainer: Any) -> dict[str, Any]:
-        nonlocal told_of_cuts
+        nonlocal warned
         tokenizer = getattr(trainer, "processing_class", None)
         if getattr(trainer, "use_vllm", False):
             raise UsageError("rollout generates with the model itself: leave use_vllm out, or use environment(ID)")
@@ -257,8 +257,8 @@ def rollout(
                 episode.written += zip(tokens, chances, strict=True)
                 _step(episode, tokens, command, tokenizer, limit - form.longest)
         cut = [each.steps for each in episodes if each.cut]
-        if cut and not told_of_cuts:
-            told_of_cuts = True
+        if cut and not warned:
+            warned = True
             warnings.warn(
                 f"{len(cut)} of {len(episodes)} episodes were cut at max_tokens={limit:.0f}, the first of them after "
                 f"{min(cut)} commands; this is said once, and `episode_cut` marks each",
@@ -286,7 +286,7 @@ def _limit(max_tokens: int | None, trainer: Any) -> float:
     return takes if max_tokens is None else max_tokens
 
 
-def _begin(env: NatLangEnv, task_id: str, tokenizer: Any, changes_only: bool, thinks: bool) -> _Episode:
+def _begin(env: NatLangEnv, task_id: str, tokenizer: Any, changes_only: bool, thinks: bool) -> _RolloutEpisode:
     observation, info = env.reset(options={"task_id": task_id})
     state, role = state_prompt(info["task"], [], observation), _THINKING_ROLE if thinks else CHAT_ROLE
     if tokenizer.chat_template:
@@ -294,14 +294,14 @@ def _begin(env: NatLangEnv, task_id: str, tokenizer: Any, changes_only: bool, th
         text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
     else:
         text = f"{role}\n\n{state}\n{listed(info['admissible_commands'])}\n>"
-    return _Episode(env, _tokens(tokenizer, text), Screen(observation, info, changes_only))
+    return _RolloutEpisode(env, _tokens(tokenizer, text), Screen(observation, info, changes_only))
 
 
 def _tokens(tokenizer: Any, text: str) -> list[int]:
     return list(tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
-def _step(episode: _Episode, tokens: list[int], command: str, tokenizer: Any, longest: float) -> None:
+def _step(episode: _RolloutEpisode, tokens: list[int], command: str, tokenizer: Any, longest: float) -> None:
     """Give the command that the model wrote, and append what the environment answers, or EOS where the game ended."""
     observation, earned, terminated, truncated, info = episode.env.step(command)
     episode.earned += float(earned)
@@ -311,11 +311,11 @@ def _step(episode: _Episode, tokens: list[int], command: str, tokenizer: Any, lo
         if tokens[-1] != tokenizer.eos_token_id:
             episode.written.append((tokenizer.eos_token_id, None))
         return
-    told = _tokens(tokenizer, f"\n{episode.screen.after(observation, info)}\n>")
-    episode.cut = len(episode.context) + len(told) > longest
+    answer = _tokens(tokenizer, f"\n{episode.screen.after(observation, info)}\n>")
+    episode.cut = len(episode.context) + len(answer) > longest
     if episode.cut:  # an EOS of the model's, in the middle of a game, may not stand last: TRL would take it for the end
-        told = told[:1] if tokens[-1] == tokenizer.eos_token_id else []
-    episode.written += ((token, None) for token in told)
+        answer = answer[:1] if tokens[-1] == tokenizer.eos_token_id else []
+    episode.written += ((token, None) for token in answer)
 
 
 def environment(
@@ -349,7 +349,7 @@ def environment(
             self._ended = True
 
         def reset(self, task_id: str | None = None, **columns: Any) -> str:
-            # All rows of a group have one task: drawn here, its games could not be compared.
+            # All rows of a group have one task: sampled here, its games could not be compared.
             near = [name for name in columns if get_close_matches(name.lower(), ["task_id"], cutoff=0.8)]
             if task_id is None or near:
                 found = f"the column {near[0]!r} is not 'task_id'" if near else "a row has no column 'task_id'"

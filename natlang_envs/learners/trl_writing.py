@@ -13,7 +13,7 @@ from natlang_envs.answers import read_answer
 
 
 class Written(NamedTuple):
-    """The tokens of a turn, their log-probabilities, and the command that they say."""
+    """The tokens of a turn, their log-probabilities, and the command in them."""
 
     tokens: list[int]
     chances: list[float]
@@ -21,13 +21,13 @@ class Written(NamedTuple):
 
 
 class Form:
-    """The form of a turn, and which tokens can be drawn in it.
+    """The form of a turn, and which tokens can be sampled in it.
 
     Args:
         tokenizer: The model's.
         think: The most tokens of the line of thought, its end included; 0 for no such line.
         max_new_tokens: The most tokens of a command.
-        listed_only: Whether only tokens of listed commands can be drawn in the command's line.
+        listed_only: Whether only tokens of listed commands can be sampled in the command's line.
     """
 
     def __init__(self, tokenizer: Any, think: int, max_new_tokens: int, listed_only: bool) -> None:
@@ -36,9 +36,9 @@ class Form:
         self._ends: dict[int, bool] = {}
 
     def command(self, tokens: Sequence[int], listed: Sequence[str]) -> str:
-        """Return the listed command that the tokens of a turn say; else the line that they are."""
-        said = self.tokenizer.decode(tokens[self._begin(tokens) or 0 :], skip_special_tokens=True).strip()
-        return read_answer(said, listed).command or said.partition("\n")[0].strip()
+        """Return the listed command in the tokens of a turn; without one, their line."""
+        text = self.tokenizer.decode(tokens[self._begin(tokens) or 0 :], skip_special_tokens=True).strip()
+        return read_answer(text, listed).command or text.partition("\n")[0].strip()
 
     def length(self, tokens: Sequence[int]) -> int | None:
         """Return how many tokens the turn has, or None where it goes on."""
@@ -46,15 +46,15 @@ class Form:
         return None if begin is None else self._end(tokens, begin)
 
     def limit(self, tokens: Sequence[int], listed: Sequence[Sequence[int]], scores: Any) -> None:
-        """Leave of one row's scores those of the tokens that can come next."""
+        """Mask one row's scores, in place, except those of the tokens that can come next."""
         begin = self._begin(tokens)
         if begin is None and len(tokens) < self.think - 1:
             scores[self.tokenizer.eos_token_id] = float("-inf")  # the game goes on
         elif begin is None:
             _keep(scores, [self._new_line])
         elif self.listed_only:
-            said = list(tokens[begin:])
-            following = {each[len(said)] for each in listed if each[: len(said)] == said and len(each) > len(said)}
+            begun = list(tokens[begin:])
+            following = {each[len(begun)] for each in listed if each[: len(begun)] == begun and len(each) > len(begun)}
             _keep(scores, sorted(following) or [self.tokenizer.eos_token_id])
 
     def _begin(self, tokens: Sequence[int]) -> int | None:
@@ -95,7 +95,7 @@ def write(contexts: list[list[int]], commands: Sequence[Sequence[str]], trainer:
     listed = [[tokenizer(f"{each}\n", add_special_tokens=False)["input_ids"] for each in some] for some in commands]
 
     def limit(sequences: Any, scores: Any) -> Any:
-        scores = scores.clone()  # those before are told, as log-probabilities
+        scores = scores.clone()  # the unmasked ones give the log-probabilities
         for tokens, known, row in zip(sequences[:, longest:].tolist(), listed, scores, strict=True):
             form.limit(tokens, known, row)
         return scores
@@ -122,10 +122,10 @@ def write(contexts: list[list[int]], commands: Sequence[Sequence[str]], trainer:
     written = done.sequences[:, longest:]
     each_step = [(logits.float() / temperature).log_softmax(-1) for logits in done.logits]
     chances = torch.stack(
-        [step.gather(-1, said[:, None])[:, 0] for step, said in zip(each_step, written.T, strict=True)], 1
+        [step.gather(-1, tokens[:, None])[:, 0] for step, tokens in zip(each_step, written.T, strict=True)], 1
     )
     lines = [
-        (said[: form.length(said)], scores, known)
-        for said, scores, known in zip(written.tolist(), chances.tolist(), commands, strict=True)
+        (tokens[: form.length(tokens)], scores, known)
+        for tokens, scores, known in zip(written.tolist(), chances.tolist(), commands, strict=True)
     ]
-    return [Written(said, scores[: len(said)], form.command(said, known)) for said, scores, known in lines]
+    return [Written(tokens, scores[: len(tokens)], form.command(tokens, known)) for tokens, scores, known in lines]

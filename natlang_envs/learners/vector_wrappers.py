@@ -46,7 +46,6 @@ class ScaleReward(VectorRewardWrapper):
         self.scale = divisor
 
     def rewards(self, rewards: NDArray[Any]) -> NDArray[Any]:
-        """Return the rewards divided by `scale`."""
         return rewards / self.scale
 
 
@@ -107,7 +106,7 @@ class ChoiceIndexActions(VectorActionWrapper):
         self._noops = self._max_commands if invalid == "noop" else 0
         self._commands: list[tuple[str, ...]] = [()] * self.num_envs
         self._changes = _inner(env).changes
-        # Where an episode ended in the step before and begins anew in the next, the number is not looked at.
+        # Where an episode ended and the next step resets it, the number is ignored.
         self._unread: NDArray[np.bool_] = np.zeros(self.num_envs, np.bool_)
         self.single_action_space = spaces.Discrete(self._max_commands)
         self.action_space = batch_space(self.single_action_space, self.num_envs)

@@ -17,7 +17,7 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
 
-from natlang_envs.env import MAX_COMMAND_LENGTH, unwrap, without_margins
+from natlang_envs.env import MAX_COMMAND_LENGTH, strip_unless_listed, unwrap
 from natlang_envs.errors import UsageError, command_at, require_choice
 from natlang_envs.prompt import CHAT_ROLE, History, PathStep, chat_messages, check_history, state_prompt
 from natlang_envs.spaces import UnicodeText, check_commands, check_texts
@@ -57,7 +57,6 @@ class ScaleReward(gymnasium.RewardWrapper[Any, Any], RecordConstructorArgs):
         self.scale = divisor
 
     def reward(self, reward: SupportsFloat) -> float:
-        """Return the reward divided by `scale`."""
         return float(reward) / self.scale
 
 
@@ -70,7 +69,7 @@ class ChoiceIndexActions(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructo
     Args:
         env: An environment of the suite whose actions are commands.
         invalid: What a number does at which no command is listed: `"raise"`, or `"noop"` for learners without masks.
-            The environment is then told an empty command, which costs a step and does nothing.
+            The environment then gets an empty command, which costs a step and does nothing.
 
     Raises:
         UsageError: The environment's actions are no commands, or `invalid` is neither.
@@ -85,7 +84,6 @@ class ChoiceIndexActions(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructo
         self.action_space = spaces.Discrete(self._inner.max_commands)
 
     def reset(self, *, seed: int | None = None, options: Infos | None = None) -> tuple[Any, Infos]:
-        """Begin an episode."""
         observation, info = self.env.reset(seed=seed, options=options)
         return observation, self._with_mask(info)
 
@@ -114,9 +112,9 @@ class ChoiceIndexActions(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructo
 
 
 class MilestoneReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """Pays once an episode when a milestone is reached: a curriculum for late rewards.
+    """Pays once an episode when a milestone is reached: a curriculum for sparse rewards.
 
-    Where an episode succeeds before it was ever reached, a warning tells the nearest feedback: it may be misspelt.
+    If an episode succeeds before the milestone was ever reached, a warning shows the nearest feedback.
 
     `MilestoneReward(env, "The passenger got into the taxi.", 21)` makes `DangerousTaxi-v0`, which pays -1 for the
     pickup, pay 20 for it as `DangerousTaxi-Dropoff-v0` does.
@@ -136,7 +134,6 @@ class MilestoneReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorAr
         self._shown: set[str] | None = set()  # until it was reached once, or the warning given
 
     def reset(self, *, seed: int | None = None, options: Infos | None = None) -> tuple[Any, Infos]:
-        """Begin an episode."""
         self._paid = False
         return self.env.reset(seed=seed, options=options)
 
@@ -188,7 +185,6 @@ class ChatMessages(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs)
         self._path: list[PathStep] = []
 
     def reset(self, *, seed: int | None = None, options: Infos | None = None) -> tuple[Messages, Infos]:
-        """Begin an episode."""
         observation, info = self.env.reset(seed=seed, options=options)
         self._path.clear()
         return self._messages(observation, info), info
@@ -197,7 +193,7 @@ class ChatMessages(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs)
         """Apply one command."""
         listed = unwrap(self.env).action_space.commands
         observation, reward, terminated, truncated, info = self.env.step(action)
-        self._path.append(PathStep(without_margins(action, listed), info["feedback"]))
+        self._path.append(PathStep(strip_unless_listed(action, listed), info["feedback"]))
         return self._messages(observation, info), reward, terminated, truncated, info
 
     def _messages(self, observation: str, info: Infos) -> Messages:

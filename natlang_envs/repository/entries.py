@@ -41,7 +41,6 @@ class Mark(NamedTuple):
 
     @classmethod
     def of(cls, status: os.stat_result) -> Mark:
-        """Return the mark of a file."""
         return cls(status.st_size, status.st_mtime_ns, status.st_ino, stat.S_IMODE(status.st_mode))
 
 

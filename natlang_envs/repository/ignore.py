@@ -32,8 +32,6 @@ _SHOW_ALL = "show all files with --ignored"
 
 
 class Rule(NamedTuple):
-    """One line of a file of rules."""
-
     pattern: re.Pattern[bytes]  # what the path below `base`, or with `by_name` the name, is as a whole
     base: bytes  # the folder with the file, as bytes with a slash at the end; empty for the top
     by_name: bool  # whether it is about names at any depth
@@ -55,7 +53,6 @@ class Patience:
 
 
 def read_rules(content: bytes, base: bytes = b"", patience: Patience | None = None) -> tuple[Rule, ...]:
-    """Return the rules of a file that lies in the folder `base`."""
     patience = patience or Patience()
     rules: list[Rule] = []
     for line in content.removeprefix(b"\xef\xbb\xbf").split(b"\n"):
@@ -100,7 +97,6 @@ def is_ignored(rules: Sequence[Rule], path: bytes, folder: bool) -> bool:
 
 
 def rules_in(folder: int, base: bytes, patience: Patience) -> tuple[Rule, ...]:
-    """Return the rules of the `.gitignore` in an open folder, if there is one."""
     return _rules_of(IGNORE_FILE, base, FILE_FLAGS, patience, folder)
 
 
@@ -179,5 +175,4 @@ def _users_file(top: Path) -> Path:
 
 
 def leaves_out(rules: Sequence[Rule], base: bytes, entry: os.DirEntry[str]) -> bool:
-    """Return whether rules leave an entry of the folder `base` out."""
     return is_ignored(rules, base + os.fsencode(entry.name), entry.is_dir(follow_symlinks=False))

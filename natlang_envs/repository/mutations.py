@@ -84,7 +84,6 @@ class _Place(NamedTuple):
 
 
 def apply(source: str, edit: Edit) -> str:
-    """Return the edited source."""
     return source[: edit.start] + edit.new + source[edit.end :]
 
 

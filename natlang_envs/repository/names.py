@@ -29,7 +29,6 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def on_disk(name: str) -> bytes:
-    """Return the bytes of a name or path that is shown."""
     encoded = name.encode("utf-8", "backslashreplace")
     if b"\\" not in encoded:
         return encoded

@@ -30,7 +30,7 @@ from natlang_envs.repository.tree import Repository
 Key = tuple[str, int]  # a folder's path and a page of it, from 0
 
 
-class Move(NamedTuple):
+class PageMove(NamedTuple):
     """The effect of a command: goes to a place, shows or names a file, or leaves."""
 
     kind: Literal["go", "cat", "id", "exit"]  # what it is
@@ -39,30 +39,26 @@ class Move(NamedTuple):
     feedback: str = ""  # the answer, where it is known beforehand
 
 
-class Place(NamedTuple):
-    """One page of a folder."""
-
+class FolderPage(NamedTuple):
     key: Key
     text: str  # the page in words
     commands: tuple[str, ...]
-    moves: dict[str, Move]  # what each command does
+    moves: dict[str, PageMove]  # what each command does
 
 
-class Page(NamedTuple):
-    """The names on a page."""
-
+class PageNames(NamedTuple):
     folders: tuple[str, ...]
     files: tuple[str, ...]
 
 
-def pages_of(folder: Folder) -> list[Page]:
+def pages_of(folder: Folder) -> list[PageNames]:
     """Fill pages with a folder's folders and then the files, each page with as many as its commands allow."""
     _, folders, files = folder
-    pages: list[Page] = []
+    pages: list[PageNames] = []
     while folders or files or not pages:
         some = folders[:PAGE_SLOTS]
         count = (PAGE_SLOTS - len(some)) // 2
-        pages.append(Page(some, files[:count]))
+        pages.append(PageNames(some, files[:count]))
         folders, files = folders[len(some) :], files[count:]
     return pages
 
@@ -73,8 +69,8 @@ class Navigation:
     def __init__(self, repository: Repository, budget: int) -> None:
         self.repository = repository
         self._budget = budget
-        self._paged: dict[str, list[Page]] = {}
-        self._places: dict[Key, Place] = {}
+        self._paged: dict[str, list[PageNames]] = {}
+        self._places: dict[Key, FolderPage] = {}
         self._texts: dict[tuple[str, int], str] = {}
         self._parts: dict[str, int] = {}
 
@@ -82,8 +78,7 @@ class Navigation:
         """Pickle as the repository: it is made again, or shared, where it is loaded."""
         return navigation_of, (self.repository, self._budget)
 
-    def place(self, key: Key) -> Place:
-        """Return a place."""
+    def place(self, key: Key) -> FolderPage:
         found = self._places.get(key)
         if found is None:
             found = self._places[key] = self._make(key)
@@ -129,7 +124,7 @@ class Navigation:
                 queue.append(after)
         raise KeyError(f"no way from {start} to {sorted(targets)}")
 
-    def _make(self, key: Key) -> Place:
+    def _make(self, key: Key) -> FolderPage:
         path, number = key
         folder = self.repository.folder(path)
         pages = self._paged.get(path)
@@ -138,10 +133,10 @@ class Navigation:
         if not 0 <= number < len(pages):
             raise KeyError(key)
         page, moves = pages[number], moves_of(folder, number, pages)
-        return Place(key, describe_place(path, page.folders, page.files, number, len(pages)), tuple(moves), moves)
+        return FolderPage(key, describe_place(path, page.folders, page.files, number, len(pages)), tuple(moves), moves)
 
 
-def moves_of(folder: Folder, number: int, pages: Sequence[Page] | None = None) -> dict[str, Move]:
+def moves_of(folder: Folder, number: int, pages: Sequence[PageNames] | None = None) -> dict[str, PageMove]:
     """Return the commands of a page of a folder and what each does; `pages` are those of `pages_of`.
 
     `cd` into each folder, `cd ..`, `cat` and `id` for each file, `next page`, `previous page`, `exit`, as far as there
@@ -150,17 +145,17 @@ def moves_of(folder: Folder, number: int, pages: Sequence[Page] | None = None) -
     pages = pages or pages_of(folder)
     path, page = folder.path, pages[number]
     prefix = f"{path}/" if path else ""
-    moves = {f"cd {name}": Move("go", prefix + name, 0, entered(prefix + name)) for name in page.folders}
+    moves = {f"cd {name}": PageMove("go", prefix + name, 0, entered(prefix + name)) for name in page.folders}
     if path:
-        moves[UP] = Move("go", _parent(path), 0, entered(_parent(path)))
+        moves[UP] = PageMove("go", _parent(path), 0, entered(_parent(path)))
     for name in page.files:
-        moves[f"cat {name}"] = Move("cat", prefix + name)
-        moves[f"id {name}"] = Move("id", prefix + name)
+        moves[f"cat {name}"] = PageMove("cat", prefix + name)
+        moves[f"id {name}"] = PageMove("id", prefix + name)
     if number + 1 < len(pages):
-        moves[NEXT] = Move("go", path, number + 1, turned(number + 1, len(pages)))
+        moves[NEXT] = PageMove("go", path, number + 1, turned(number + 1, len(pages)))
     if number:
-        moves[PREVIOUS] = Move("go", path, number - 1, turned(number - 1, len(pages)))
-    moves[EXIT] = Move("exit")
+        moves[PREVIOUS] = PageMove("go", path, number - 1, turned(number - 1, len(pages)))
+    moves[EXIT] = PageMove("exit")
     return moves
 
 
@@ -175,7 +170,6 @@ def _parent(path: str) -> str:
 
 
 def _above(folder: str) -> Iterator[str]:
-    """Yield a folder and all folders it lies in."""
     while folder:
         yield folder
         folder = _parent(folder)

@@ -37,7 +37,6 @@ def check_budget(file_budget: int) -> int:
 
 
 def max_observation(file_budget: int) -> int:
-    """Return the largest number of characters of an observation."""
     return MAX_QUESTION + 2 * _MAX_PATH + PAGE_SLOTS * (_MAX_NAME + 1) + file_budget + _SENTENCES
 
 
@@ -53,7 +52,6 @@ def observation(task: str, place: str, steps_left: int, result: str) -> str:
 
 
 def read_question(task: str) -> str:
-    """Return the question alone, from what is asked of the player."""
     return task.partition(": ")[2] or task
 
 
@@ -79,12 +77,10 @@ def describe_place(folder: str, folders: tuple[str, ...], files: tuple[str, ...]
 
 
 def entered(folder: str) -> str:
-    """Return the answer to a `cd`."""
     return f"You are in the folder {folder} now." if folder else "You are in the top folder now."
 
 
 def turned(page: int, pages: int) -> str:
-    """Return the answer to a turned page."""
     return f"You see page {page + 1} of {pages} of this folder now."
 
 
@@ -127,12 +123,10 @@ def parts_of_text(content: bytes, budget: int) -> int:
 
 
 def bytes_shown(budget: int) -> int:
-    """Return how many bytes of a file `contents` has to see."""
     return max(_SNIFFED, 4 * (budget + 1))
 
 
 def unknown_command(command: str) -> str:
-    """Return the answer to text that is none of the listed commands."""
     shown = command if len(command) <= _QUOTED else command[:_QUOTED] + "…"
     return f"{shown!a} is not one of the listed commands: nothing was done."
 

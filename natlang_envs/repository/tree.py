@@ -160,7 +160,6 @@ class Repository(Renewable):
 
     @property
     def shows_ignored(self) -> bool:
-        """Whether what git ignores is there, too."""
         return self._ignored
 
     def folder(self, path: str) -> Folder:
@@ -172,11 +171,9 @@ class Repository(Renewable):
         return self._folders[path]
 
     def others(self, path: str) -> tuple[str, ...]:
-        """Return the sorted names of what is neither folder nor file in a folder."""
         return self._others.get(path, ())
 
     def kind(self, path: str) -> Kind | None:
-        """Return what there is of this path, or None."""
         if path in self._marks:
             return "file"
         if path in self._folders:
@@ -264,7 +261,6 @@ class Repository(Renewable):
             os.close(opened)
 
     def _in_its_folder(self, path: str, act: Callable[[bytes, int], _T]) -> _T:
-        """Do something with the name of a file in its open folder."""
         _ = self._marks[path]
         *parts, name = parts_of(path)
         try:
@@ -278,7 +274,6 @@ class Repository(Renewable):
             raise self._changed(path)
 
     def is_executable(self, path: str) -> bool:
-        """Return whether there is a file of this path that may be run as a program."""
         mark = self._marks.get(path)
         return mark is not None and bool(mark.mode & 0o100)
 

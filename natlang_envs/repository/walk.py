@@ -10,9 +10,7 @@ from natlang_envs.prompt import PathStep
 from natlang_envs.repository.texts import NEXT, PREVIOUS, UP
 
 
-class Place(NamedTuple):
-    """A page of a folder."""
-
+class PagePosition(NamedTuple):
     folder: tuple[str, ...] = ()
     page: int = 0
 
@@ -21,25 +19,23 @@ class Walk:
     """Where a player stands in a repository, and the ways that it has seen."""
 
     def __init__(self) -> None:
-        self.here = Place()
+        self.here = PagePosition()
         self._pages: dict[tuple[str, ...], int] = {}  # the page of the folder above that lists a folder
 
     def follow(self, command: str) -> None:
-        """Take in a command that was given."""
         (folder, page), (verb, _, name) = self.here, command.partition(" ")
         if command == UP:
-            self.here = Place(folder[:-1])
+            self.here = PagePosition(folder[:-1])
         elif command in (NEXT, PREVIOUS):
-            self.here = Place(folder, page + (1 if command == NEXT else -1))
+            self.here = PagePosition(folder, page + (1 if command == NEXT else -1))
         elif verb == "cd":
             self.note(self.here, name)
-            self.here = Place((*folder, name))
+            self.here = PagePosition((*folder, name))
 
-    def note(self, place: Place, name: str) -> None:
-        """Note that a folder is listed in a place."""
+    def note(self, place: PagePosition, name: str) -> None:
         self._pages[(*place.folder, name)] = place.page
 
-    def steps(self, start: Place, end: Place) -> int:
+    def steps(self, start: PagePosition, end: PagePosition) -> int:
         """Return the commands from one place to another, by folders that were noted."""
         both = shared(start.folder, end.folder)
         steps = len(start.folder) - both
@@ -49,7 +45,7 @@ class Walk:
             page = 0
         return steps + abs(end.page - page)
 
-    def towards(self, end: Place, last: str) -> str:
+    def towards(self, end: PagePosition, last: str) -> str:
         """Return the next command on the way to a place, and `last` there."""
         (here, at), (folder, page) = self.here, end
         if shared(here, folder) < len(here):
@@ -60,7 +56,7 @@ class Walk:
         return last if page == at else NEXT if page > at else PREVIOUS
 
 
-class Seen(NamedTuple):
+class WalkHistory(NamedTuple):
     """What a player has seen on its way.
 
     Attributes:
@@ -70,11 +66,11 @@ class Seen(NamedTuple):
     """
 
     walk: Walk
-    listed: dict[Place, tuple[str, ...]]
+    listed: dict[PagePosition, tuple[str, ...]]
     texts: dict[str, str]
 
 
-class Memory:
+class WalkMemory:
     """The commands of places that were shown: a player is told the path, which does not say what was listed.
 
     Games are known by what is theirs alone, such as their random numbers: two may have the same question.
@@ -83,13 +79,13 @@ class Memory:
     def __init__(self) -> None:
         self._games: dict[Hashable, dict[tuple[str, ...], tuple[str, ...]]] = {}  # by the commands before
 
-    def see(self, game: Hashable, path: Sequence[PathStep], commands: tuple[str, ...]) -> Seen:
+    def see(self, game: Hashable, path: Sequence[PathStep], commands: tuple[str, ...]) -> WalkHistory:
         """Return what was seen on a path, with what is listed now."""
         listed = self._games.setdefault(game, {})
         if not path:  # it begins
             listed.clear()
         listed[tuple(step.action for step in path)] = commands
-        seen = Seen(Walk(), {}, {})
+        seen = WalkHistory(Walk(), {}, {})
         before: tuple[str, ...] = ()
         for step in (None, *path):
             if step is not None:
@@ -103,7 +99,6 @@ class Memory:
 
 
 def path_of(folder: tuple[str, ...], name: str) -> str:
-    """Return the path of a file in a folder."""
     return "/".join((*folder, name))
 
 

@@ -20,12 +20,17 @@ from natlang_envs.sandbox.changes.layered_folder import MANY, LayeredFolder
 from natlang_envs.sandbox.changes.overlay import NO_STATE, Overlay, State, judged_copy, parent_of
 from natlang_envs.sandbox.changes.patch import ChangedFile, Installed, changed_files, check_outside, installed, patch
 from natlang_envs.sandbox.changes.work_folder import TooMuch, WorkFolder
-from natlang_envs.sandbox.commands.context import MISSING, CommandContext, CommandError, Output, Stopped, resolve_target
-from natlang_envs.sandbox.commands.editing import write_edits
-from natlang_envs.sandbox.commands.grep import grep
-from natlang_envs.sandbox.commands.native import COMMANDS
+from natlang_envs.sandbox.commands.context import (
+    MISSING,
+    CommandContext,
+    CommandError,
+    LimitReached,
+    Output,
+    resolve_target,
+)
 from natlang_envs.sandbox.commands.parser import CommandLine, ParseError, parse
-from natlang_envs.sandbox.commands.search import SEARCH_COMMANDS
+from natlang_envs.sandbox.commands.table import NATIVE
+from natlang_envs.sandbox.commands.writing import write_edits
 from natlang_envs.sandbox.isolation.isolation import Completed, Isolation, Limits, find_isolation
 from natlang_envs.sandbox.judging import command, shadowing, shown
 from natlang_envs.spaces import escape_surrogates
@@ -35,7 +40,6 @@ _P = ParamSpec("_P")
 _RENEWALS = 5  # how often one command takes what changed in the original anew
 _BESIDE = re.compile(r"/opt/(?!(?:bin|lib|python|tools)$)[a-z]+")
 _MOST_NOTES = 5  # files that changed that one command names
-NATIVE = COMMANDS | SEARCH_COMMANDS | {"grep": grep}
 MAX_CODE = 100_000  # bytes of a program as an argument; the kernel takes 131,072
 NO_INPUT = f"its standard input is empty here; python alone takes a program of up to {MAX_CODE:,} bytes from it"
 PROGRAMS = {"python": "python", "python3": "python", "pip": "pip", "pip3": "pip"}
@@ -83,12 +87,12 @@ def _in_turn(
 class AutoExploreSandbox:
     """A copy-on-write sandbox over a repository; the original is never modified.
 
-    `cd`, `ls`, `cat`, `head`, `tail`, `echo`, `grep`, `find`, `wc`, `sed -n` and `pwd` are answered here, without a
-    process, also in pipes; `> FILE`, `>> FILE` and here-documents write into the sandbox. `python` and `pip` run in
-    isolation, see `isolation.py`, over a copy of the files in memory that exists for one run; of a large repository
-    only the changes are copied for each. The root is shown as `/work`, nothing above it can be reached. Symbolic links
-    are listed, never followed; `.git` is hidden and cannot be written. Use it as a context manager, or call `close`.
-    Threads wait for each other: one command runs at a time, and its time begins with it. They share the current folder.
+    The commands of `sandbox/commands`, such as `ls`, `cat` and `grep`, are answered here, without a process, also in
+    pipes; `> FILE`, `>> FILE` and here-documents write into the sandbox. `python` and `pip` run in isolation, see
+    `isolation.py`, over a copy of the files in memory that exists for one run; of a large repository only the changes
+    are copied for each. The root is shown as `/work`, nothing above it can be reached. Symbolic links are listed, never
+    followed; `.git` is hidden and cannot be written. Use it as a context manager, or call `close`. Threads wait for
+    each other: one command runs at a time, and its time begins with it. They share the current folder.
 
     Args:
         repository: A folder, or its index.
@@ -217,7 +221,6 @@ class AutoExploreSandbox:
         self._notes += changed[:_MOST_NOTES] + ([f"[and {more:,} more files]\n"] if more > 0 else [])
 
     def _run_stage(self, stage: CommandLine, given: bytes, limit: int) -> Completed:
-        """Run one command of a line, with its standard input."""
         name, *words = stage.words
         if stage.given is not None:
             given = stage.given.encode()
@@ -238,11 +241,11 @@ class AutoExploreSandbox:
         output = Output(limit, self.limits.seconds)
         stopped = None
         try:
-            code = NATIVE[name](self._context, words, output)
+            code = NATIVE[name].run(self._context, words, output)
         except CommandError as error:
             output.fail(str(error))
             code = error.code
-        except Stopped as error:
+        except LimitReached as error:
             code, stopped = 1, str(error)
         errors = "".join(f"{line}\n" for line in output.errors)
         return Completed(code, b"".join(output.chunks), errors.encode("utf-8", "backslashreplace"), stopped)

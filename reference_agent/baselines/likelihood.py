@@ -19,7 +19,7 @@ import torch
 
 from natlang_envs.evaluation.agents import AgentInput, Decision
 from natlang_envs.repository.texts import EXIT, NEXT, UP, read_question, steps_left
-from natlang_envs.repository.walk import Memory, Place, Walk, path_of
+from natlang_envs.repository.walk import PagePosition, Walk, WalkMemory, path_of
 from reference_agent.baselines.agents import untuned_model
 from reference_agent.models.backbone import memory_advice
 from reference_agent.models.language_model import LanguageModel
@@ -32,9 +32,9 @@ DEEPER = 0.5  # what a look behind a folder or a page is worth: a file has still
 class Thing(NamedTuple):
     """Something that may be looked at: a file, a folder, or the next page of one."""
 
-    listed: Place
+    listed: PagePosition
     command: str  # shows it there
-    after: Place  # where that leads
+    after: PagePosition  # where that leads
     path: str  # a folder's ends with a slash; the next page has its folder's
 
     @property
@@ -66,7 +66,7 @@ class LikelihoodAgent:
     def __init__(self, model: LanguageModel) -> None:
         self._model = SayCanPolicy(model, ends=False)
         self._model.model.eval()
-        self._memory = Memory()
+        self._memory = WalkMemory()
         self._known: dict[tuple[str, str], float] = {}  # the logarithm of a question behind a prompt
 
     def act(self, views: Sequence[AgentInput]) -> list[Decision]:
@@ -141,17 +141,17 @@ class LikelihoodAgent:
         return hopes
 
 
-def _things(place: Place, commands: Sequence[str]) -> Iterator[Thing]:
+def _things(place: PagePosition, commands: Sequence[str]) -> Iterator[Thing]:
     """Yield what is listed in a place."""
     for command in commands:
         verb, _, name = command.partition(" ")
         if command == NEXT:
-            yield Thing(place, command, Place(place.folder, place.page + 1), path_of(place.folder, ""))
+            yield Thing(place, command, PagePosition(place.folder, place.page + 1), path_of(place.folder, ""))
         elif verb == "cat":
             yield Thing(place, command, place, path_of(place.folder, name))
         elif verb == "cd" and command != UP:
             below = (*place.folder, name)
-            yield Thing(place, command, Place(below), path_of(below, ""))
+            yield Thing(place, command, PagePosition(below), path_of(below, ""))
 
 
 def behind(path: str, text: str = "") -> str:

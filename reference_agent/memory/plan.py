@@ -9,7 +9,7 @@ from typing import NamedTuple
 from natlang_envs.repository.entries import Folder
 from natlang_envs.repository.navigation import pages_of
 from natlang_envs.repository.texts import NEXT
-from natlang_envs.repository.walk import Place, Seen, Walk, path_of
+from natlang_envs.repository.walk import PagePosition, Walk, WalkHistory, path_of
 from reference_agent.memory.judging import Judgement
 from reference_agent.memory.names import Known, Recalled
 
@@ -46,9 +46,9 @@ class Atlas:
     """Where the files of a repository are listed, if they are as they were."""
 
     def __init__(self, files: Sequence[str]) -> None:
-        self.place_of: dict[str, Place] = {}
-        self.folders: dict[tuple[str, ...], Place] = {}
-        self.listed: dict[Place, frozenset[str]] = {}  # the names on each page
+        self.place_of: dict[str, PagePosition] = {}
+        self.folders: dict[tuple[str, ...], PagePosition] = {}
+        self.listed: dict[PagePosition, frozenset[str]] = {}  # the names on each page
         inside: dict[tuple[str, ...], tuple[set[str], set[str]]] = {}
         for path in files:
             *folder, name = path.split("/")
@@ -57,9 +57,9 @@ class Atlas:
                 inside.setdefault(tuple(folder[:depth]), (set(), set()))[0].add(folder[depth])
         for folder, (folders, names) in inside.items():
             for number, page in enumerate(pages_of(Folder("", tuple(sorted(folders)), tuple(sorted(names))))):
-                self.listed[Place(folder, number)] = frozenset((*page.folders, *page.files))
-                self.place_of.update((path_of(folder, name), Place(folder, number)) for name in page.files)
-                self.folders.update(((*folder, name), Place(folder, number)) for name in page.folders)
+                self.listed[PagePosition(folder, number)] = frozenset((*page.folders, *page.files))
+                self.place_of.update((path_of(folder, name), PagePosition(folder, number)) for name in page.files)
+                self.folders.update(((*folder, name), PagePosition(folder, number)) for name in page.folders)
 
 
 @lru_cache(maxsize=64)
@@ -69,19 +69,19 @@ def atlas_of(files: tuple[str, ...]) -> Atlas:
 
 
 def recognise(
-    known: Sequence[Known], listed: Mapping[Place, Sequence[str]], belief: Callable[[int], float]
+    known: Sequence[Known], listed: Mapping[PagePosition, Sequence[str]], belief: Callable[[int], float]
 ) -> int | None:
     """Return which repository lists nearly what was listed; None where none has half of the top folder's first page.
 
     Repositories may be alike at the top: then what was listed further down tells, or else `belief` in each.
     """
 
-    def alike(number: int, place: Place) -> float:
+    def alike(number: int, place: PagePosition) -> float:
         names = {name for verb, _, name in (each.partition(" ") for each in listed[place]) if verb in ("cd", "cat")}
         shown, expected = names - {".."}, atlas_of(known[number].files).listed.get(place, frozenset())
         return len(shown & expected) / max(1, len(shown | expected))
 
-    top = Place()
+    top = PagePosition()
     maybe = [number for number in range(len(known)) if top in listed and alike(number, top) >= _ALIKE]
     if len(maybe) > 1:
         told = {number: sum(alike(number, place) for place in listed) / len(listed) for number in maybe}
@@ -96,7 +96,7 @@ class Candidate(NamedTuple):
     rank: int
     part: int  # that speaks most of the question
     belief: float
-    listed: Place
+    listed: PagePosition
 
 
 class Desk(NamedTuple):
@@ -107,7 +107,7 @@ class Desk(NamedTuple):
     candidates: Sequence[Candidate]
     told: Mapping[str, Sequence[Judgement]]  # what is said of the parts of a file that were shown
 
-    def way(self, there: Place, start: Place | None = None) -> int:
+    def way(self, there: PagePosition, start: PagePosition | None = None) -> int:
         """Return the steps to a place."""
         return self.walk.steps(start or self.walk.here, there)
 
@@ -179,7 +179,9 @@ def choose(desk: Desk, settings: Settings) -> Goal | None:
     )
 
 
-def located(recalled: Sequence[Recalled], files: tuple[str, ...], seen: Seen) -> tuple[list[Candidate], list[str]]:
+def located(
+    recalled: Sequence[Recalled], files: tuple[str, ...], seen: WalkHistory
+) -> tuple[list[Candidate], list[str]]:
     """Return the remembered files that may still be there, and those that are not where they were; ways are noted."""
     atlas = atlas_of(files)
     entered = {place.folder for place in seen.listed}
@@ -203,14 +205,16 @@ def located(recalled: Sequence[Recalled], files: tuple[str, ...], seen: Seen) ->
     return candidates, gone
 
 
-def around(ranked: Mapping[str, float], seen: Seen) -> tuple[list[Candidate], list[tuple[float, Place, str]]]:
+def around(
+    ranked: Mapping[str, float], seen: WalkHistory
+) -> tuple[list[Candidate], list[tuple[float, PagePosition, str]]]:
     """Return the files that were listed in a repository that nobody remembers, and what was listed and not opened.
 
     `ranked` says what speaks for a path; what is not opened is a folder or a page: that number, where it is listed
     and the command.
     """
-    files: list[tuple[float, str, Place]] = []
-    closed: list[tuple[float, Place, str]] = []
+    files: list[tuple[float, str, PagePosition]] = []
+    closed: list[tuple[float, PagePosition, str]] = []
     for place, commands in seen.listed.items():
         for command in commands:
             verb, _, name = command.partition(" ")
@@ -219,9 +223,9 @@ def around(ranked: Mapping[str, float], seen: Seen) -> tuple[list[Candidate], li
                 files.append((ranked[path], path, place))
             elif verb == "cd" and name != "..":
                 seen.walk.note(place, name)
-                if Place((*place.folder, name)) not in seen.listed:
+                if PagePosition((*place.folder, name)) not in seen.listed:
                     closed.append((ranked[path], place, command))
-            elif command == NEXT and Place(place.folder, place.page + 1) not in seen.listed:
+            elif command == NEXT and PagePosition(place.folder, place.page + 1) not in seen.listed:
                 closed.append((ranked[path_of(place.folder, "")], place, command))
     files.sort(key=lambda each: (-each[0], each[1]))
     return [Candidate(path, rank, 1, belief, place) for rank, (belief, path, place) in enumerate(files)], closed

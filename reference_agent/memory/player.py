@@ -18,7 +18,7 @@ from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import published
 from natlang_envs.evaluation.agents import AgentInput, Decision
 from natlang_envs.repository.texts import EXIT, read_question, steps_left
-from natlang_envs.repository.walk import Memory, Place, Seen, Walk, path_of
+from natlang_envs.repository.walk import PagePosition, Walk, WalkHistory, WalkMemory, path_of
 from reference_agent.memory.judging import Judgement, LiftJudge, Reading, Scale, WordJudge, shown_text
 from reference_agent.memory.names import NameMemory, words_asked
 from reference_agent.memory.plan import Desk, Goal, Settings, around, choose, goals, located, recognise, standing
@@ -34,10 +34,10 @@ class Sight(NamedTuple):
 
     question: str
     desk: Desk
-    seen: Seen
+    seen: WalkHistory
     gone: Sequence[str]
     remembered: int
-    closed: Sequence[tuple[float, Place, str]]
+    closed: Sequence[tuple[float, PagePosition, str]]
 
 
 class Aim(NamedTuple):
@@ -62,7 +62,7 @@ class RecallAgent:
         self, memory: NameMemory, scale: Scale, settings: Settings | None = None, choose: Choose = choose
     ) -> None:
         self.memory, self.scale, self.settings, self.choose = memory, scale, settings or Settings(), choose
-        self._paths = Memory()
+        self._paths = WalkMemory()
         self._aims: dict[Hashable, Aim] = {}
 
     def act(self, views: Sequence[AgentInput]) -> list[Decision]:
@@ -161,7 +161,7 @@ def _steps(number: int) -> str:
     return f"{number} step{'s'[: number != 1]}"
 
 
-def _paths_of(place: Place, commands: Sequence[str]) -> list[str]:
+def _paths_of(place: PagePosition, commands: Sequence[str]) -> list[str]:
     names = [each.partition(" ")[2] for each in commands if each.startswith(("cd ", "cat "))]
     return [path_of(place.folder, name) for name in ("", *names)]
 

@@ -21,7 +21,7 @@ import numpy as np
 from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.evaluation import load_protocol, protocol_names
 from natlang_envs.evaluation.protocols import Episode, Protocol
-from natlang_envs.making import make_env
+from natlang_envs.make_env import make_env
 from natlang_envs.tasks import split_beside
 from reference_agent.run.config import Config
 from reference_agent.run.config_file import EXPERIMENTS, load_config, preset_files

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from functools import partial
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -31,6 +32,9 @@ Settings = Annotated[
     list[str] | None, typer.Option("--set", help="key=value, for example rl.batch=64; repeatable, over all configs.")
 ]
 _OUT = Path("runs/reflect-rl")
+# Entry-point groups: functions that become commands, and functions `(weights, player)` that publish the weights of an
+# agent and return its name, or None where they do not know the weights.
+COMMANDS, PUBLISHERS = "reflect_rl.commands", "reflect_rl.publishers"
 
 
 def show_step(progress: Progress, run: str, stage: str, step: int, steps: int, value: float) -> None:
@@ -230,57 +234,6 @@ def collect(config: Preset = None, out: Out = _OUT, setting: Settings = None) ->
 
 
 @app.command()
-def search(
-    out: Annotated[Path, typer.Option(help="Gets seed0/imitation.safetensors, seed0/reward.safetensors and so on.")],
-    seeds: Annotated[int, typer.Option(min=1, help="How many judges.")] = 3,
-    epochs: Annotated[int, typer.Option(min=0, help="Passes over the training questions in imitation.")] = 5,
-    updates: Annotated[int, typer.Option(min=0, help="Updates by reward.")] = 80,
-    dataset: Annotated[str, typer.Option(help="labelled, or embedded for a try in seconds.")] = "labelled",
-    depth: Annotated[
-        int | None, typer.Option(min=0, max=2, help="Do not search: walk to files so deep, 1 or 2, or 0 for any.")
-    ] = None,
-    start: Annotated[Path | None, typer.Option(help="Judges of another depth to begin from.")] = None,
-    negatives: Annotated[bool, typer.Option(help="Imitation meets wrong files and folders, too.")] = True,
-) -> None:
-    """Train small judges for AutoExplore-Search, by imitation, then by reward; a seed that is there is left alone."""
-    from natlang_envs.autoexplore.tasks import EMBEDDED, LABELLED
-    from reference_agent.families.autoexplore.searcher.run import train_searchers
-    from reference_agent.searcher.training import Settings
-
-    require_choice("dataset", dataset, (LABELLED, EMBEDDED))
-    settings = Settings(epochs=epochs, updates=updates, negatives=negatives)
-    with bars() as progress:
-        found = train_searchers(out, seeds, settings, partial(show_step, progress, ""), dataset, depth, start)
-    console = Console(width=None if sys.stdout.isatty() else 140)
-    table = Table("weights", "validation, natural and hard, %", "sampled, %")
-    for weights, *won in found:
-        table.add_row(str(weights), *(" and ".join(f"{100 * share:.1f}" for share in each) for each in won))
-    console.print(table)
-
-
-@app.command()
-def mend(
-    out: Annotated[Path, typer.Option(help="Gets seed0/imitation.safetensors, seed0/reward.safetensors and so on.")],
-    seeds: Annotated[int, typer.Option(min=1, help="How many judges.")] = 3,
-    updates: Annotated[int, typer.Option(min=0, help="Updates by reward.")] = 60,
-    dataset: Annotated[str | None, typer.Option(help="embedded or public code; without it, both.")] = None,
-    tasks: Annotated[int | None, typer.Option(min=1, help="Tasks of each split at most, for a try in seconds.")] = None,
-) -> None:
-    """Train small judges for AutoExplore-Change: imitation, then reward by its curriculum or without; it goes on."""
-    from reference_agent.families.autoexplore.mender.training import Bugs, Settings, train_menders
-
-    train, validation = (Bugs(tasks, split=split, dataset=dataset) for split in ("train", "validation"))
-    with bars() as progress:
-        tell = partial(show_step, progress, "")
-        found = train_menders(out, seeds, Settings(updates=updates), tell, train, validation)
-    console = Console(width=None if sys.stdout.isatty() else 140)
-    table = Table("weights", *(f"validation from the {start}, %" for start in found[0].won))
-    for weights, won in found:
-        table.add_row(str(weights), *(f"{100 * share:.1f}" for share in won.values()))
-    console.print(table)
-
-
-@app.command()
 def publish(
     run: Annotated[
         Path,
@@ -289,14 +242,11 @@ def publish(
     player: Annotated[Path, typer.Argument(metavar="NAME.json", help="The player; weights go to files/ beside it.")],
 ) -> None:
     """Write a trained player as small files that a repository can hold; weights of a run are rounded."""
-    from reference_agent.judges import publish as write_judge
     from reference_agent.memory.names import is_memory
     from reference_agent.memory.player import KIND, MEMORY
     from reference_agent.memory.player import publish as remember_player
-    from reference_agent.mender.judge import MENDER
     from reference_agent.run.published import publish as write
     from reference_agent.run.stages import CONFIG
-    from reference_agent.searcher.walking import SEARCHER
 
     if player.suffix != ".json":
         raise UsageError(f"{player} is to be the name of a JSON file: write {player.name}.json")
@@ -306,13 +256,24 @@ def publish(
         agent = KIND
         remember_player(run, player)
     elif run.suffix == ".safetensors":
-        agent = write_judge(run, player, (SEARCHER, MENDER))
+        agent = publish_weights(run, player)
     elif before:
         write(run.parent, run.name, player)
     else:
         write(run, "policy", player)
     typer.echo(f"Player:      {player}")
     typer.echo(f"Evaluate it: natlang evaluate --agent {agent}:{player} --out runs/{player.stem} --protocol ...")
+
+
+def publish_weights(weights: Path, player: Path) -> str:
+    """Publish weights by the installed package that knows them, and return the name of the agent that plays them."""
+    for entry in entry_points(group=PUBLISHERS):
+        if agent := entry.load()(weights, player):
+            return agent
+    raise UsageError(
+        f"{weights} holds no player: name a .safetensors file of `reflect-rl remember`, or of `reflect-rl search` or "
+        "`reflect-rl mend`, which come with `pip install -e examples/judges`"
+    )
 
 
 @app.command()
@@ -347,3 +308,19 @@ def plot(
     if len(names) < len(runs):
         raise UsageError("two runs have the same folder name: rename one, the names are the legend")
     typer.echo(draw_curves(names, out))
+
+
+def not_installed(context: typer.Context) -> None:
+    raise UsageError(f"`reflect-rl {context.info_name}` comes with an example: pip install -e examples/judges")
+
+
+def add_commands(to: typer.Typer) -> None:
+    """Add the commands of installed packages; those of the example are known without it, to say how it is installed."""
+    anything = {"ignore_unknown_options": True, "allow_extra_args": True}
+    for name in ("search", "mend"):
+        to.command(name, hidden=True, context_settings=anything)(not_installed)
+    for entry in entry_points(group=COMMANDS):
+        to.command(entry.name)(entry.load())
+
+
+add_commands(app)

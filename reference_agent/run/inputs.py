@@ -65,7 +65,7 @@ def _flat(values: Mapping[str, Any], table: str = "") -> dict[str, Any]:
 def claim_data(folder: Path, **inputs: object) -> None:
     """Make a folder that of data from these inputs, or check that it is. Raises `UsageError` if it is of others."""
     make_folder(folder)
-    _claim(folder / DATA, {name: described(value) for name, value in inputs.items()})
+    claim_inputs(folder / DATA, {name: described(value) for name, value in inputs.items()})
 
 
 @contextmanager
@@ -84,14 +84,15 @@ def training(folder: Path | str | None, model: LanguageModel, **inputs: object) 
     was, left = _read(folder / TRAINING), _read(folder / _LEFT)
     if was and left and left.get("left") == now["model"]["weights"]:
         now["model"] |= {"weights": _flat(was).get("model.weights")}
-    _claim(folder / TRAINING, now)
+    claim_inputs(folder / TRAINING, now)
     try:
         yield folder
     finally:
         write_whole(folder / _LEFT, json.dumps({"left": _weights(model)}).encode())
 
 
-def _claim(file: Path, now: dict[str, Any]) -> None:
+def claim_inputs(file: Path, now: dict[str, Any]) -> None:
+    """Write the inputs of a folder into `file`. Raises `UsageError` if it is there and names other inputs."""
     now = json.loads(json.dumps(now))  # as it is read back
     if (was := _read(file)) is None:
         if file.parent.exists() and any(file.parent.iterdir()):

@@ -6,7 +6,7 @@ import pytest
 
 from examples import openai_loop
 from natlang_envs import unwrap
-from natlang_envs.making import make_env
+from natlang_envs.make_env import make_env
 from tests.support.chat_server import serve
 
 

@@ -54,14 +54,6 @@ class BestOfTwo:
         return given.admissible_commands[int(rng.integers(len(given.admissible_commands)))]
 
 
-def unknown(given: AgentInput) -> str:
-    return "sing"
-
-
-def unknown_spaced(given: AgentInput) -> str:
-    return " sing "
-
-
 class Drawing:
     """Draws like the random agent, from what it is given."""
 

@@ -12,7 +12,7 @@ from typing import Any
 from leaderboard.schema import SUBMISSION_FILE
 from natlang_envs.evaluation.protocols import load_protocol
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
-from natlang_envs.trajectory import AsRecorded, chain
+from natlang_envs.trajectory import chain
 
 PROTOCOL = "dangerous-taxi-pickup/v1"
 Episodes = list[dict[str, Any]]
@@ -67,7 +67,7 @@ def played_digest(episode: dict[str, Any]) -> str:
     ended = False
     for action in episode["actions"]:
         if not ended:
-            observation, _, terminated, truncated, _ = env.step(AsRecorded(action))
+            observation, _, terminated, truncated, _ = env.step(action)
             ended = terminated or truncated
         digest = chain(digest, observation)
     return digest

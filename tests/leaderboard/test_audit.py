@@ -23,7 +23,7 @@ from leaderboard.standings.badges import BADGES_FILE, read_badges
 from natlang_envs import UsageError, unwrap
 from natlang_envs.evaluation import evaluate, load_agent, load_protocol
 from tests.leaderboard.conftest import Finished
-from tests.leaderboard.forge import PROTOCOL, Forged
+from tests.leaderboard.forge import PROTOCOL
 
 AGENTS = Path(__file__).with_name("audited.py")
 
@@ -59,18 +59,6 @@ def test_white_space_around_a_command_is_nothing_to_the_audit(tmp_path: Path) ->
     spaced = audit(entry_of("audited:spaced", tmp_path / "spaced", deterministic=True), "audited:spaced", "beacon")
     assert (spaced.same, spaced.again, spaced.problem) == (spaced.steps, spaced.recorded, "")
     assert spaced.recorded > 0
-
-
-def test_a_recording_from_before_white_space_was_taken_off_is_replayed_as_it_stands(tmp_path: Path) -> None:
-    entry = entry_of("audited:unknown", tmp_path, deterministic=True)
-    forged = Forged(entry)
-    for each in forged.episodes:
-        each["actions"] = [f" {action} " for action in each["actions"]]
-    forged.rehash()
-    forged.save(redigest=True)
-    found = audit(entry, "audited:unknown_spaced", "beacon")
-    assert (found.same, found.problem) == (found.steps, "")
-    assert audit(entry, "audited:unknown", "beacon").same == 0
 
 
 def test_best_of_many_tries_is_caught(tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ def test_trls_environment_plays_by_calls_of_a_tool() -> None:
     pytest.importorskip("trl", reason="TRL is not installed: run `make libraries`")
     from natlang_envs import unwrap
     from natlang_envs.learners.trl import environment
-    from natlang_envs.making import make_env
+    from natlang_envs.make_env import make_env
 
     taxi = "NatLang/DangerousTaxi-Pickup-v0"
     env = unwrap(make_env(taxi))

@@ -148,7 +148,7 @@ def test_what_cannot_be_served_is_one_line(options: list[str], words: str) -> No
     assert done.returncode == 2
     assert words in done.stderr
     # The environment with verifiers has an older OpenEnv, which is told.
-    assert sum("was tried with" not in line for line in done.stderr.splitlines()) == 1
+    assert sum("was tested with" not in line for line in done.stderr.splitlines()) == 1
 
 
 def test_a_thousand_steps_a_second() -> None:

@@ -18,7 +18,7 @@ from datasets import Dataset
 from natlang_envs.errors import UsageError
 from natlang_envs.learners.trl import demonstrations, environment, reward, rollout, tasks
 from natlang_envs.learners.trl_writing import Written
-from natlang_envs.making import make_env
+from natlang_envs.make_env import make_env
 
 PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
 TINY = str(next((Path(__file__).parents[2] / "reference_agent/data/models").glob("tiny-*")))

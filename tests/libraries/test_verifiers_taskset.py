@@ -16,7 +16,7 @@ pytest.importorskip("verifiers.v1", reason="verifiers is not installed: run `mak
 
 from examples.libraries import verifiers_taskset
 from natlang_envs.learners.trl import tasks
-from natlang_envs.making import make_env
+from natlang_envs.make_env import make_env
 from natlang_envs.prompt import CHAT_ROLE, state_prompt
 from tests.loopback import QuietHandler, serving
 

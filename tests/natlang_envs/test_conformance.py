@@ -16,7 +16,7 @@ from gymnasium.spaces import Text
 
 from natlang_envs import ENVIRONMENTS
 from natlang_envs.conformance import CHECKS, Case, Check, NotApplicable
-from natlang_envs.making import make_env
+from natlang_envs.make_env import make_env
 from tests.support import broken
 
 GENERATED: dict[str, Any] = {"map": "generated"}

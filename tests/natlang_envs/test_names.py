@@ -14,7 +14,7 @@ from natlang_envs.errors import require_choice
 from natlang_envs.evaluation import evaluate, load_agent, load_protocol
 from natlang_envs.evaluation.agents import RandomAgent
 from natlang_envs.learners.wrappers import ScaleReward
-from natlang_envs.making import make_env
+from natlang_envs.make_env import make_env
 from natlang_envs.two_player import aec_env, parallel_env
 from tests.support.corridor import Corridor
 

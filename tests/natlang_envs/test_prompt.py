@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from natlang_envs.errors import UsageError
 from natlang_envs.learners.wrappers import ChatMessages
-from natlang_envs.making import make_env
+from natlang_envs.make_env import make_env
 from natlang_envs.prompt import CUT, Choice, History, PathStep, Screen, policy_prompt, reflection_prompt, state_prompt
 from natlang_envs.repository.texts import contents, entered
 from natlang_envs.two_player import aec_env

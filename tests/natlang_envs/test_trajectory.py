@@ -22,7 +22,6 @@ from natlang_envs import UsageError, unwrap
 from natlang_envs.files import write_whole
 from natlang_envs.trajectory import (
     MAX_FILE_BYTES,
-    AsRecorded,
     Recorder,
     Trajectory,
     chain,
@@ -244,7 +243,7 @@ def test_no_single_edit_goes_unnoticed(data: st.DataObject) -> None:
     values = getattr(recorded, name)
     index = data.draw(st.integers(0, len(values) - 1))
     other = {"rewards": st.floats(), "actions": strategies.action}[name]
-    value = data.draw(other.filter(lambda each: each != values[index]))
+    value = data.draw(other.filter(lambda each: each != values[index] and str(each).strip() != values[index]))
     assert differs(replace(recorded, **{name: changed(values, index, value)})) is not None
 
 
@@ -253,24 +252,5 @@ def test_the_seed_of_an_addressed_task_and_the_reflections_are_not_part_of_what_
     assert differs(replace(record(), reflections=tuple("ten words" for _ in record().actions))) is None
 
 
-# White space around a command: recorded as the environment took it.
-
-
-def test_what_is_recorded_has_no_white_space_around_it() -> None:
-    plan = record().actions
-    assert record([f" {action}\n" for action in plan]) == record()
-
-
-def test_a_recording_from_before_white_space_was_stripped_holds_as_it_was() -> None:
-    env = gymnasium.make(DROPOFF)
-    observation, _ = env.reset(seed=3, options={"task_id": TASK})
-    recorder = Recorder(TASK, 3, 0, observation)
-    action = AsRecorded(f"{unwrap(env).oracle()[0]}\n")  # which ended the game at that time
-    observation, reward, terminated, truncated, info = env.step(action)
-    assert (reward, terminated) == (-10.0, True)
-    assert "\\n" in info["feedback"] or "\n" in info["feedback"]
-    recorder.add(action, None, observation, float(reward), terminated, truncated, info["success"])
-    old = recorder.trajectory()
-    assert old.actions[0].endswith("\n")
-    assert differs(old) is None
-    assert differs(replace(old, actions=(old.actions[0].strip(),))) is not None
+def test_white_space_around_a_recorded_action_counts_for_nothing() -> None:
+    assert differs(replace(record(), actions=tuple(f" {action}\n" for action in record().actions))) is None

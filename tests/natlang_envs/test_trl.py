@@ -18,7 +18,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 import natlang_envs
 from natlang_envs import UsageError
 from natlang_envs.learners.trl import demonstrations, environment, reward, rollout, tasks
-from natlang_envs.making import make_env
+from natlang_envs.make_env import make_env
 
 PICKUP, HOUSE = "NatLang/DangerousTaxi-Pickup-v0", "NatLang/ALFWorld-v0"
 TINY = str(next((Path(natlang_envs.__file__).parents[1] / "reference_agent/data/models").glob("tiny-*")))

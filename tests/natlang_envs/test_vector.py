@@ -6,18 +6,21 @@ the check does not think of, and what is refused.
 
 from __future__ import annotations
 
+from inspect import Parameter, signature
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.envs.registration import load_env_creator
 from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 from hypothesis import given
 from hypothesis import strategies as st
 
-from natlang_envs import NatLangEnv, UsageError, unwrap
+from natlang_envs import ENVIRONMENTS, NatLangEnv, Registration, UsageError, unwrap
 from natlang_envs.conformance.case import assert_same, plain
+from natlang_envs.dangerous_taxi import DangerousTaxiEnv, DangerousTaxiVectorEnv
 from tests import strategies
 
 DROPOFF = "NatLang/DangerousTaxi-Dropoff-v0"
@@ -274,3 +277,45 @@ def test_nothing_else_is_forgiven() -> None:
         vector.reset(options={"task_id": CLASSIC_IDS[0]})
         assert env.step(wrong)[1:3] == (-10.0, True)
         assert vector.step([wrong])[1].tolist() == [-10.0]
+
+
+# The arguments: those of the single environment, in every vector form.
+
+
+def arguments_of(environment: Any) -> dict[str, Parameter]:
+    return dict(list(signature(environment.__init__).parameters.items())[1:])
+
+
+def test_the_fast_form_shows_the_arguments_of_the_single_one() -> None:
+    shown = dict(signature(DangerousTaxiVectorEnv).parameters)
+    assert [shown.pop(name).default for name in ("num_envs", "max_episode_steps")] == [1, None]
+    assert shown.pop("autoreset_mode").default is AutoresetMode.NEXT_STEP
+    assert shown == arguments_of(DangerousTaxiEnv)
+
+
+@pytest.mark.parametrize("entry", ENVIRONMENTS, ids=lambda entry: entry.id)
+def test_a_vector_form_takes_every_argument_of_the_single_one(entry: Registration) -> None:
+    given = {name: each.default for name, each in arguments_of(load_env_creator(entry.entry_point)).items()}
+    given |= {**entry.kwargs, **({"dataset": "embedded"} if "dataset" in given else {})}
+    form = gymnasium.make_vec(entry.id, 2, vectorization_mode="vector_entry_point", **given)
+    assert form.num_envs == 2
+    assert form.horizon == given["horizon"]
+    with pytest.raises(UsageError, match="unknown argument 'no_such'"):
+        gymnasium.make_vec(entry.id, 2, vectorization_mode="vector_entry_point", no_such=1)
+
+
+class TaxiAt(DangerousTaxiEnv):
+    def __init__(self, stage: Any = "delivery", hour: int = 8, **arguments: Any) -> None:
+        super().__init__(stage, **arguments)
+        self.hour = hour
+
+
+class TaxiAtVectorEnv(DangerousTaxiVectorEnv):
+    single_class = TaxiAt
+
+
+def test_an_argument_is_written_once_for_both_forms() -> None:
+    assert [*signature(TaxiAtVectorEnv).parameters][:3] == ["num_envs", "stage", "hour"]
+    form = TaxiAtVectorEnv(2, "pickup", hour=9, map="generated", autoreset_mode="SameStep")
+    assert form.get_attr("hour") == (9, 9)
+    assert form.get_attr("stage") == ("pickup", "pickup")

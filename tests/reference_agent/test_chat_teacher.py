@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from natlang_envs.errors import UsageError
-from natlang_envs.making import make_env
+from natlang_envs.make_env import make_env
 from natlang_envs.prompt import Choice
 from reference_agent.collection import gather
 from reference_agent.run.config import Config

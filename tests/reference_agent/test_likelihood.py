@@ -18,7 +18,7 @@ from natlang_envs.evaluation import AgentInput, evaluate, load_protocol
 from natlang_envs.evaluation.agents import Decision
 from natlang_envs.evaluation.protocols import Episode
 from natlang_envs.prompt import PathStep
-from natlang_envs.repository.walk import Memory, Place
+from natlang_envs.repository.walk import PagePosition, WalkMemory
 from natlang_envs.repository.words import question_words, words_of
 from reference_agent.baselines.likelihood import LikelihoodAgent, load
 from reference_agent.models.language_model import LanguageModel
@@ -118,14 +118,14 @@ def test_it_may_begin_in_the_middle_of_a_game(by_words: LikelihoodAgent, tmp_pat
 
 
 def test_a_memory_keeps_games_of_one_question_apart_and_forgets_one_that_begins_again() -> None:
-    memory, (one, other) = Memory(), (np.random.default_rng(0) for _ in range(2))
+    memory, (one, other) = WalkMemory(), (np.random.default_rng(0) for _ in range(2))
     inside = [PathStep("cd boats", "")]
     for game, names in ((one, ("cd boats",)), (other, ("cd ships",)), (one, ("cd boats",))):
         memory.see(game, [], names)
-    assert memory.see(one, inside, ("cat oar.txt",)).listed[Place()] == ("cd boats",)
+    assert memory.see(one, inside, ("cat oar.txt",)).listed[PagePosition()] == ("cd boats",)
     memory.see(one, [], ("cd boats",))
     seen = memory.see(one, [*inside, PathStep("cd ..", "")], ("cd boats",))
-    assert Place(("boats",)) not in seen.listed
+    assert PagePosition(("boats",)) not in seen.listed
 
 
 def test_a_model_plays_the_same_in_any_batch(reader: LanguageModel) -> None:

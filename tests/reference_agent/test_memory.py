@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from natlang_envs.autoexplore.dataset.made_questions import made_labels
 from natlang_envs.errors import UsageError
 from natlang_envs.repository.tree import open_repository
-from natlang_envs.repository.walk import Place
+from natlang_envs.repository.walk import PagePosition
 from reference_agent.families.autoexplore.memory.learning import count, held_out, remember
 from reference_agent.memory.names import Known, NameMemory, words_asked
 from reference_agent.memory.plan import recognise
@@ -83,11 +83,11 @@ def test_a_repository_is_recognised_by_what_it_lists(memory: NameMemory):
     twins = [Known(name, ("README.md", f"src/{name}/a.py", "tests/a.py"), (1, 1, 1)) for name in ("one", "two")]
     known = [*memory.known, *twins]
     top = ["cd docs", "cat README.md", "id README.md", "cat new.txt", "exit"]
-    assert recognise(known, {Place(): top}, float) == 0
-    assert recognise(known, {Place(): ["cd lib", "cd test", "cat README.rst"]}, float) is None
+    assert recognise(known, {PagePosition(): top}, float) == 0
+    assert recognise(known, {PagePosition(): ["cd lib", "cd test", "cat README.rst"]}, float) is None
     top = ["cd src", "cd tests", "cat README.md"]
-    assert [recognise(known, {Place(): top}, belief) for belief in (float, lambda number: -number)] == [2, 1]
-    assert recognise(known, {Place(): top, Place(("src",)): ["cd one", "cd .."]}, float) == 1
+    assert [recognise(known, {PagePosition(): top}, belief) for belief in (float, lambda number: -number)] == [2, 1]
+    assert recognise(known, {PagePosition(): top, PagePosition(("src",)): ["cd one", "cd .."]}, float) == 1
 
 
 def test_the_command_learns_from_folders_and_refuses_test_questions(canal: Path, tmp_path: Path):

@@ -207,7 +207,7 @@ def test_a_player_is_taught_and_a_run_that_was_stopped_resumes_to_the_same_bytes
         (tmp_path / "two" / name).unlink()
     assert taught(tmp_path / "two", canal, lessons, questions=20) == stages
     assert all((tmp_path / "two" / name).read_bytes() == (tmp_path / "one" / name).read_bytes() for name in files)
-    with pytest.raises(UsageError, match="holds players of other settings"):
+    with pytest.raises(UsageError, match="holds what was made from other inputs"):
         taught(tmp_path / "two", canal, lessons._replace(curriculum=False), questions=20)
 
 

@@ -19,7 +19,7 @@ import pytest
 import natlang_envs
 from natlang_envs.alfworld.engine.grammar import MIDDLE_OF_THE_ROOM
 from natlang_envs.alfworld.expert import Expert
-from natlang_envs.alfworld.observation_memory import Memory, type_of
+from natlang_envs.alfworld.observation_memory import ObservationMemory, type_of
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import PathStep, enumerate_actions, policy_prompt, state_prompt
 from reference_agent.collection import gather, write_collection
@@ -174,7 +174,7 @@ def test_a_search_aloud_says_what_is_here_what_the_next_place_follows_and_what_w
     for each in collect(
         replace(config_of("alfworld", trajectories=20, detours=0.3), teacher=TeacherConfig(options={"aloud": True}))
     ):
-        known = Memory(each.state)
+        known = ObservationMemory(each.state)
         path, _, observation = each.state.partition("Previous path:")[2].rpartition("\nObservation: ")
         for line in (*path.split("\n- "), observation):
             known.read(line)
@@ -317,7 +317,7 @@ def test_what_is_asked_about_made_up_lists_is_answered_truly() -> None:
         whole = bool(number % 2)
         prompt, asked = ask(example.state, whole, rng)
         assert ("Looking quickly around you" in prompt) is whole
-        known = Memory(prompt if whole else MIDDLE_OF_THE_ROOM.format("a desk 1"))
+        known = ObservationMemory(prompt if whole else MIDDLE_OF_THE_ROOM.format("a desk 1"))
         known.read(prompt[prompt.rindex("On the ") :])
         (place,) = known.seen
         there = [*known.contents[place], *(known.receptacles if whole else ())]

@@ -25,7 +25,6 @@ from reference_agent import (
     load_model,
 )
 from reference_agent.baselines.agents import untuned_model
-from reference_agent.families.autoexplore.mender.training import Bugs
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.paper.experiments import PRESETS, cell_config
 from reference_agent.run.bounds import check_bounds
@@ -214,9 +213,3 @@ def test_an_untuned_model_takes_no_setting_that_it_does_not_play_by(tmp_path: Pa
     config.write_text('history = 0\n[model]\nname = "smollm2"\n')
     with pytest.raises(UsageError, match=r"agent zero-shot plays by \[model\] and head alone: leave history out"):
         untuned_model("zero-shot", str(config))
-
-
-def test_menders_learn_from_the_split_train() -> None:
-    assert Bugs(1).about == {"split": "train", "tasks": 1}
-    with pytest.raises(UsageError, match="split='test' may hold test tasks"):
-        Bugs(1, split="test")

@@ -40,7 +40,6 @@ Context = tuple[tuple[str, int], ...]  # what there is to choose from, and how m
 
 
 def main(path: Path = FACTS) -> None:
-    """Write the file."""
     folder, package = data_folder(), read_package()
     games = {split: list(official_games(folder, split)) for split in _SPLITS}
     every = [game for split in _SPLITS for game in games[split]]
@@ -124,7 +123,6 @@ def _single(games: Iterable[OfficialGame]) -> list[str]:
 
 
 def _histogram(counts: Counter[int]) -> list[int]:
-    """Return how often there were 1, 2, and so on."""
     return [counts[number] for number in range(1, max(counts) + 1)]
 
 

@@ -28,7 +28,6 @@ _SPLITS: tuple[OfficialSplit, ...] = ("train", "valid_seen", "valid_unseen")
 
 
 def main(path: Path = HABITS) -> None:
-    """Write the file."""
     folder = data_folder()
     games = {split: list(official_games(folder, split)) for split in _SPLITS}
     train = [game for game in games["train"] if game.room not in (*UNSEEN_PLANS, *HELD_OUT_PLANS)]

@@ -1,6 +1,6 @@
-"""What the official games and the alfworld package say of floor plans, objects and where they lie.
+"""Floor plans, objects and where they lie, read from the official games and the alfworld package.
 
-`make_facts` counts it, a study of generated games compared them with it (benchmarks/results/alfworld_calibration.md).
+`make_floor_plans` and `make_room_habits` count them.
 """
 
 from __future__ import annotations
@@ -98,7 +98,6 @@ def _types(pairs: list[tuple[str, ...]]) -> dict[str, str]:
 
 
 def official_games(folder: Path, split: OfficialSplit) -> Iterator[OfficialGame]:
-    """Yield what is counted in each game of an official list."""
     for task_id in official_ids(folder, split):
         yield official_game(task_id, official_text(folder, task_id).problem)
 
@@ -122,7 +121,7 @@ class Package(NamedTuple):
 
 
 def read_package() -> Package:
-    """Return what the installed alfworld package says.
+    """Return the facts in the installed alfworld package.
 
     Raises:
         UsageError: It is not installed.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 RANDOM_STEPS = 60
 WALK = 1  # rises when walks change, so that recordings of the former ones are made again
-_ODD_IN = 10  # one command in so many is nonsense, or written oddly
+_ODD_IN = 10  # one command in ten is nonsense, or written oddly
 _RESTORED_EVERY = 7  # steps after which our engine is replaced by one that was restored from its state
 # How often a verb is chosen where it can be; others count 1.
 _WEIGHTS = {
@@ -61,7 +61,7 @@ class Step(NamedTuple):
     won: bool
 
 
-class Recording(NamedTuple):
+class EngineRecording(NamedTuple):
     """A game as it was played.
 
     Attributes:
@@ -80,11 +80,10 @@ class Recording(NamedTuple):
 
     @property
     def plan_won(self) -> bool:
-        """Whether the game was won when the plan was done."""
         return self.steps[-1].won
 
 
-class Difference(NamedTuple):
+class EngineDifference(NamedTuple):
     """Where two engines part.
 
     Attributes:
@@ -133,7 +132,7 @@ def replay(player: AnyWorld, steps: Sequence[Step]) -> tuple[Step, ...]:
 
 
 def _is_dead_end(world: World, command: str) -> bool:
-    """Whether a command takes what can be put nowhere, such as a paper towel roll: no plan wins after that."""
+    """Return whether a command takes what can be put nowhere (a paper towel roll): no plan wins after that."""
     if not command.strip().startswith("take"):
         return False
     before = world.state()
@@ -171,8 +170,8 @@ def _odd(random: TaskRandom, commands: tuple[str, ...]) -> str:
     return forms[random.below(len(forms))]
 
 
-def differences(recording: Recording, game: Game) -> Iterator[Difference]:
-    """Yield where our engine does not do what a recording says; its state is saved and restored on the way."""
+def differences(recording: EngineRecording, game: Game) -> Iterator[EngineDifference]:
+    """Yield where our engine differs from a recording; its state is saved and restored on the way."""
     world = World(game)
     for number, (command, text, commands, won) in enumerate(recording.steps):
         if number and number % _RESTORED_EVERY == 0:
@@ -181,11 +180,11 @@ def differences(recording: Recording, game: Game) -> Iterator[Difference]:
             world.set_state(state)
         got = world.step(command) if number else world.intro()
         if got != text:
-            yield Difference(number, command, "text", text, got)
+            yield EngineDifference(number, command, "text", text, got)
         if world.commands != commands:
-            yield Difference(number, command, "commands", *_apart(commands, world.commands))
+            yield EngineDifference(number, command, "commands", *_apart(commands, world.commands))
         if world.won is not won:
-            yield Difference(number, command, "won", str(won), str(world.won))
+            yield EngineDifference(number, command, "won", str(won), str(world.won))
 
 
 def _apart(expected: tuple[str, ...], got: tuple[str, ...]) -> tuple[str, str]:
@@ -194,16 +193,15 @@ def _apart(expected: tuple[str, ...], got: tuple[str, ...]) -> tuple[str, str]:
     return ("another order", "another order") if only == ([], []) else (f"also {only[0]}", f"also {only[1]}")
 
 
-def write_recording(path: Path, recording: Recording) -> None:
-    """Write a recording as compressed JSON."""
+def write_recording(path: Path, recording: EngineRecording) -> None:
     write_whole(path, gzip.compress(json.dumps(recording._asdict(), ensure_ascii=False).encode(), mtime=0))
 
 
-def read_recording(path: Path) -> Recording | None:
+def read_recording(path: Path) -> EngineRecording | None:
     """Read a recording; None where there is none, or a broken one."""
     try:
         content: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
         steps = tuple(Step(command, text, tuple(listed), won) for command, text, listed, won in content.pop("steps"))
-        return Recording(**content, steps=steps)
+        return EngineRecording(**content, steps=steps)
     except (OSError, EOFError, ValueError, TypeError, LookupError):
         return None

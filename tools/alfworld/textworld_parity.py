@@ -43,8 +43,8 @@ from natlang_envs.files import write_whole
 from natlang_envs.tasks import hash_fraction
 from tools.alfworld.parity_recordings import (
     WALK,
-    Difference,
-    Recording,
+    EngineDifference,
+    EngineRecording,
     differences,
     play,
     read_recording,
@@ -62,7 +62,7 @@ _SHOWN = 20  # differences that a report spells out
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
 
-class Played(NamedTuple):
+class GameInGrammar(NamedTuple):
     """A game in a grammar."""
 
     name: str
@@ -75,11 +75,9 @@ class Played(NamedTuple):
         return split if source == official.PREFIX else source
 
     def path(self, folder: Path) -> Path:
-        """Return where its recording is."""
         return folder / self.grammar / f"{self.name.replace('/', '__')}.json.gz"
 
     def text(self, data: Path) -> GameText:
-        """Return the game; `data` is where the official ones are."""
         if self.name.startswith(official.PREFIX):
             return official.official_text(data, self.name)._replace(grammar=self.grammar)
         return game_of(self.name, self.grammar)
@@ -87,7 +85,7 @@ class Played(NamedTuple):
 
 def games(
     folder: Path, train: int = TRAIN_GAMES, made: int = MADE_GAMES, grammars: Sequence[str] = GRAMMARS
-) -> tuple[Played, ...]:
+) -> tuple[GameInGrammar, ...]:
     """Return what is compared: official games in each grammar, then generated, mixed and realistic ones.
 
     Args:
@@ -101,10 +99,10 @@ def games(
     """
     names = {split: official.official_ids(folder, split) for split in _SPLITS}
     names["train"] = tuple(sorted(names["train"], key=hash_fraction)[:train])
-    listed = [Played(name, grammar) for split in _SPLITS for name in names[split] for grammar in grammars]
+    listed = [GameInGrammar(name, grammar) for split in _SPLITS for name in names[split] for grammar in grammars]
     random = Random(made)
     for tasks in (GeneratedTasks("all"), MixedTasks("all"), RealisticTasks("all")):
-        listed += [Played(tasks.draw(random.random), grammars[number % len(grammars)]) for number in range(made)]
+        listed += [GameInGrammar(tasks.draw(random.random), grammars[number % len(grammars)]) for number in range(made)]
     return tuple(listed)
 
 
@@ -141,7 +139,7 @@ def record(
         begun = time.perf_counter()
         with faster():
             steps = play(TextWorldWorld(text), text, played.name)
-        recording = Recording(played.name, played.grammar, now, round(time.perf_counter() - begun, 2), steps)
+        recording = EngineRecording(played.name, played.grammar, now, round(time.perf_counter() - begun, 2), steps)
         write_recording(path, recording)
         found = list(differences(recording, parse_game(text)))
         print(f"{number} of {len(mine)}: {played.grammar} {played.name}: {len(found)} differences", flush=True)
@@ -167,7 +165,7 @@ def unsped(
             text = played.text(data)
             begun = time.perf_counter()
             steps = replay(TextWorldWorld(text), first.steps)
-            again = Recording(played.name, played.grammar, now, round(time.perf_counter() - begun, 2), steps)
+            again = EngineRecording(played.name, played.grammar, now, round(time.perf_counter() - begun, 2), steps)
             write_recording(path, again)
         same = _same_steps(first, again)
         differ += not same
@@ -213,7 +211,7 @@ class Tally:
         self._rows: dict[tuple[str, str], Counter[str]] = {}
         self._verbs: Counter[str] = Counter()
         self._versions: Counter[str] = Counter()
-        self._found: list[tuple[Played, Difference]] = []
+        self._found: list[tuple[GameInGrammar, EngineDifference]] = []
         self._seconds = 0.0
 
     @property
@@ -227,8 +225,7 @@ class Tally:
         """Whether everything was there, and equal."""
         return self.equal and not self.missing
 
-    def add(self, played: Played, recording: Recording, found: Sequence[Difference]) -> None:
-        """Count a game."""
+    def add(self, played: GameInGrammar, recording: EngineRecording, found: Sequence[EngineDifference]) -> None:
         self._rows.setdefault((played.grammar, played.split), Counter()).update(
             {
                 "games": 1,
@@ -280,12 +277,11 @@ class Tally:
         yield f"Recording took {self._seconds / 60:.0f} minutes by the clock, of one process."
 
 
-def _same_steps(one: Recording | None, other: Recording | None) -> bool:
+def _same_steps(one: EngineRecording | None, other: EngineRecording | None) -> bool:
     return one is not None and other is not None and one.steps == other.steps
 
 
-def describe(difference: Difference) -> str:
-    """Return a difference in one line."""
+def describe(difference: EngineDifference) -> str:
     step, command, what, expected, got = difference
     return f"step {step}, {command!r}: {what}: expected {expected!r}, got {got!r}"
 
@@ -305,7 +301,7 @@ def _rendered(table: Table) -> Iterator[str]:
 
 
 def _heading(tally: Tally) -> Iterator[str]:
-    """Yield what a report says first: what ran, and where."""
+    """Yield the beginning of a report: what ran, and where."""
     files = sorted(Path(natlang_envs.alfworld.__file__).parent.rglob("*.py"))
     digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
     yield "# ALFWorld: the native engine against TextWorld\n"
@@ -325,7 +321,7 @@ def _shard(text: str) -> tuple[int, int]:
     return int(first), int(step)
 
 
-def _is_done(recording: Recording | None, now: dict[str, str]) -> bool:
+def _is_done(recording: EngineRecording | None, now: dict[str, str]) -> bool:
     return recording is not None and recording.versions == now
 
 

@@ -6,7 +6,7 @@ import uvicorn
 
 from natlang_envs.cli.serve import MAX_MESSAGE, TOKEN
 from natlang_envs.learners.openenv import make_app
-from natlang_envs.making import make_env
+from natlang_envs.make_env import make_env
 
 ID = os.environ.get("NATLANG_ENV", "NatLang/ALFWorld-v0")
 SPLIT = os.environ.get("NATLANG_SPLIT", "train")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from natlang_envs.alfworld.causes import why
-from natlang_envs.alfworld.compat.config import Settings
+from natlang_envs.alfworld.compat.config import EpisodeSettings
 from natlang_envs.alfworld.compat.expert_plan import Planner
 from natlang_envs.alfworld.engine.game import Game, parse_game
 from natlang_envs.alfworld.engine.game_file import read_game_file
@@ -26,10 +26,10 @@ Infos = dict[str, list[Any]]
 _GAMES_KEPT = 4_096  # as in `tasks`
 
 
-class _Episode:
+class _BatchEpisode:
     """One game, from its start until another one is loaded."""
 
-    def __init__(self, path: str, game: Game, settings: Settings) -> None:
+    def __init__(self, path: str, game: Game, settings: EpisodeSettings) -> None:
         self.path = path
         self.settings = settings
         self.world = World(game)
@@ -47,9 +47,9 @@ class _Episode:
         if not self.done:
             self.observation = self.world.step(command)
             self.steps += 1
-            if self.settings.explains:
+            if self.settings.gives_reason:
                 self.why = why(self.world, command) if self.observation == NOTHING_HAPPENS else None
-                if self.why and self.settings.explained:
+                if self.why and self.settings.shows_reason:
                     self.observation = f"{self.observation} {self.why.sentence}"
             if self.planner:
                 self.planner.observe(command)
@@ -62,7 +62,7 @@ class _Episode:
         }
         if self.planner:
             infos["extra.expert_plan"] = self.planner.plan()
-        if self.settings.explains:
+        if self.settings.gives_reason:
             infos["why"] = self.why
         return infos
 
@@ -93,7 +93,9 @@ class AlfredBatch:
         batch_size: How many episodes are played at a time.
     """
 
-    def __init__(self, gamefiles: Sequence[str], settings: Settings, batch_size: int, group_size: int = 1) -> None:
+    def __init__(
+        self, gamefiles: Sequence[str], settings: EpisodeSettings, batch_size: int, group_size: int = 1
+    ) -> None:
         if batch_size < 1 or group_size < 1 or batch_size % group_size:
             raise UsageError(f"a batch of {batch_size} has no groups of {group_size}: pass a multiple of it")
         if not gamefiles:
@@ -102,7 +104,7 @@ class AlfredBatch:
         self.batch_size = batch_size
         self._group_size = group_size
         self._settings = settings
-        self._episodes: list[_Episode] = []
+        self._episodes: list[_BatchEpisode] = []
         self.seed(1234)  # as TextWorld does
 
     def __deepcopy__(self, memo: dict[int, Any]) -> AlfredBatch:
@@ -120,7 +122,6 @@ class AlfredBatch:
         return [seed]
 
     def skip(self, nb_games: int = 1) -> None:
-        """Pass over games of the order."""
         for _ in range(nb_games):
             self._order.draw()
 
@@ -131,7 +132,7 @@ class AlfredBatch:
         for _ in range(self.batch_size // self._group_size):
             path = self._order.draw()
             game = parsed(path, grammar, self._numbers) if self._settings.shuffled else _game(path, grammar)
-            self._episodes += [_Episode(path, game, self._settings) for _ in range(self._group_size)]
+            self._episodes += [_BatchEpisode(path, game, self._settings) for _ in range(self._group_size)]
         return self._observations(), self._infos()
 
     def step(self, commands: Sequence[str]) -> tuple[tuple[str, ...], tuple[int, ...], tuple[bool, ...], Infos]:
@@ -149,7 +150,6 @@ class AlfredBatch:
         return self._observations(), scores, tuple(episode.done for episode in self._episodes), self._infos()
 
     def close(self) -> None:
-        """End the episodes."""
         self._episodes = []
 
     def _observations(self) -> tuple[str, ...]:
@@ -161,7 +161,6 @@ class AlfredBatch:
 
 
 def parsed(path: str, grammar: str | None = None, numbers: random.Random | None = None) -> Game:
-    """Return the game of a file."""
     text = read_game_file(path)
     return parse_game(text if grammar is None else text._replace(grammar=grammar), numbers)
 

@@ -1,4 +1,4 @@
-"""What a config of the alfworld package says, read as the package reads it."""
+"""Reads a config of the alfworld package as the package does."""
 
 from __future__ import annotations
 
@@ -42,19 +42,21 @@ _EXAMPLE = "alfworld's configs/base_config.yaml"
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """What a config says about episodes."""
+class EpisodeSettings:
+    """A config's settings of episodes."""
 
     max_steps: int
     shuffled: bool  # whether things of a type change their numbers from episode to episode
     expert: ExpertType | None  # who makes `extra.expert_plan`
     grammar: str | None  # in place of the one in the games' files
-    explains: bool  # whether infos say why nothing happened
-    explained: bool  # whether the observation does, too
+    gives_reason: bool  # in the infos
+    shows_reason: bool  # in the observation
 
 
-def settings_of(config: Config, train_eval: str, grammar: str | None = None, explain: bool | None = None) -> Settings:
-    """Return what a config says about the episodes of a split.
+def settings_of(
+    config: Config, train_eval: str, grammar: str | None = None, explain: bool | None = None
+) -> EpisodeSettings:
+    """Return the settings of the episodes of a split.
 
     All splits but `"train"` are played without an expert and in the numbers of the files. A grammar, and whether to
     explain, may also be given beside the config's `env.grammar` and `env.explain`, if they agree.
@@ -71,21 +73,20 @@ def settings_of(config: Config, train_eval: str, grammar: str | None = None, exp
     if training and method == "dagger":
         expert = require_choice("env.expert_type", str(value(config, "env", "expert_type")), ("handcoded", "planner"))
     asked = _agreed(config, "explain", explain)
-    explains, explained = check_explaining(
+    gives_reason, shows_reason = check_explaining(
         False if asked is None else asked, _section(config, "env").get("feedback", "plain")
     )
-    return Settings(
+    return EpisodeSettings(
         max_steps=steps,
         shuffled=bool(value(config, "env", "domain_randomization")) and training,
         expert=cast("ExpertType | None", expert),
         grammar=_grammar(config, grammar),
-        explains=explains,
-        explained=explained,
+        gives_reason=gives_reason,
+        shows_reason=shows_reason,
     )
 
 
 def games_folder(config: Config, train_eval: str) -> Path:
-    """Return the folder of a split's games."""
     key = DATA[require_choice("train_eval", train_eval, DATA)]
     given = value(config, "dataset", key)
     if not isinstance(given, str | os.PathLike):

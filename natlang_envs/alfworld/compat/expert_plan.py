@@ -63,7 +63,7 @@ for _name, _method in vars(list).items():
 
 
 class Planner:
-    """The plans of one episode, each of which depends on the commands before it and not on when it is read.
+    """The plans of one episode. Each depends on the commands before it, and not on when it is read.
 
     A `"handcoded"` plan is the next command of an expert that sees what a player sees, a `"planner"`'s the rest of a
     reference plan.
@@ -78,11 +78,9 @@ class Planner:
         self._expert: Expert | None = None
 
     def observe(self, command: str) -> None:
-        """Take in a command that was played."""
         self._commands.append(command)
 
     def plan(self) -> ExpertPlan:
-        """Return the plan of now."""
         step = len(self._commands)
         return ExpertPlan(lambda: list(self._plan(step)))
 

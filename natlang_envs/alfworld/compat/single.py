@@ -11,8 +11,8 @@ by
     from natlang_envs.alfworld.compat import single as textworld
     from natlang_envs.alfworld.compat.single import AlfredDemangler, Filter
 
-What TextWorld says of such games is said; what it has no value for (`description`, `max_score` and others) is None here
-as there, and what only its own engine has is refused (`facts` and others).
+Infos are TextWorld's. `description`, `max_score` and others are None, as they are there; `facts` and others, which only
+its own engine has, are refused.
 """
 
 from __future__ import annotations
@@ -88,7 +88,6 @@ class _Wrapper:
         return getattr(self._wrapped_env, name)
 
     def copy(self) -> Any:
-        """Return a copy that goes on from the same state."""
         other = object.__new__(type(self))
         vars(other).update(vars(self), _wrapped_env=self._wrapped_env.copy())
         return other
@@ -98,7 +97,7 @@ class AlfredDemangler(_Wrapper):
     """Gives things the names that players know; without it a game is not started.
 
     Args:
-        shuffle: Draw the numbers of things of a kind anew, with Python's global generator, as alfworld does.
+        shuffle: Shuffle the numbers of things of a kind by Python's global generator, as alfworld does.
     """
 
     def __init__(self, env: Any = None, *, shuffle: bool = False) -> None:
@@ -106,7 +105,6 @@ class AlfredDemangler(_Wrapper):
         self._shuffle = shuffle
 
     def load(self, path: str) -> None:
-        """Read a game."""
         self._wrapped_env.load(path, demangled=random.Random(random.getrandbits(64)) if self._shuffle else None)
 
 
@@ -114,12 +112,10 @@ class AlfredInfos(_Wrapper):
     """Adds the path of the game, as the extra `gamefile`."""
 
     def load(self, path: str, **names: Any) -> None:
-        """Read a game."""
         self._wrapped_env.load(path, **names)
         self._gamefile = path
 
     def reset(self) -> GameState:
-        """Begin the game."""
         state = self._wrapped_env.reset()
         state["extra.gamefile"] = self._gamefile
         return state
@@ -129,12 +125,10 @@ class Filter(_Wrapper):
     """Returns the text and what was asked for, in place of the whole state."""
 
     def reset(self) -> tuple[str, dict[str, Any]]:
-        """Begin the game."""
         state = self._wrapped_env.reset()
         return state.feedback, self._asked(state)
 
     def step(self, command: str) -> tuple[str, int, bool, dict[str, Any]]:
-        """Apply a command."""
         state, score, done = self._wrapped_env.step(command)
         return state.feedback, score, done, self._asked(state)
 
@@ -144,7 +138,7 @@ class Filter(_Wrapper):
         return asked | {f"extra.{name}": state.get(f"extra.{name}") for name in infos.extras}
 
 
-class _Game:
+class _BareGame:
     """A game without wrappers."""
 
     def __init__(self, infos: EnvInfos) -> None:
@@ -152,7 +146,6 @@ class _Game:
         self._world: World | None = None
 
     def load(self, path: str, *, demangled: random.Random | Literal[False] | None = False) -> None:
-        """Read a game; `demangled` draws the numbers of things, or is None for the usual ones."""
         if demangled is False:
             raise UsageError(f"{path} was to be started without AlfredDemangler(): add it to wrappers")
         self._game = parsed(path, None, demangled)
@@ -160,12 +153,10 @@ class _Game:
         self._walkthrough = content.get("walkthrough") or reference(World(self._game))
 
     def reset(self) -> GameState:
-        """Begin the game."""
         self._world, self._moves = World(self._game), 0
         return self._state(self._world.intro())
 
     def step(self, command: str) -> tuple[GameState, int, bool]:
-        """Apply a command; a game that is won can be played on."""
         if self._world is None:
             raise UsageError("no game was begun: call reset first")
         feedback = self._world.step(command)
@@ -182,13 +173,11 @@ class _Game:
         """Do nothing: there is nothing to let go."""
 
     def seed(self, seed: int | None = None) -> list[Any]:
-        """Do nothing: a game has no chance in it."""
         del seed
         return []
 
-    def copy(self) -> _Game:
-        """Return a copy that goes on from the same state."""
-        other = object.__new__(_Game)
+    def copy(self) -> _BareGame:
+        other = object.__new__(_BareGame)
         vars(other).update(vars(self))
         if self._world is not None:
             other._world = World(self._game)
@@ -223,7 +212,7 @@ def start(path: str, request_infos: EnvInfos | None = None, wrappers: Sequence[C
     Raises:
         UsageError: The file is no game, or `AlfredDemangler()` is missing.
     """
-    env: Any = _Game(request_infos or EnvInfos())
+    env: Any = _BareGame(request_infos or EnvInfos())
     for wrapper in wrappers:
         env = wrapper(env)
     env.load(path)

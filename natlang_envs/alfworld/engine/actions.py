@@ -28,7 +28,6 @@ Effect = Callable[["World", int, int], str]
 
 
 def look(world: World, _first: int = 0, _second: int = 0) -> str:
-    """Describe where the player is."""
     game = world.game
     here = game.at[world.location]
     if not here:
@@ -43,17 +42,14 @@ def look(world: World, _first: int = 0, _second: int = 0) -> str:
 
 
 def inventory(world: World, _first: int, _second: int) -> str:
-    """Say what is held."""
     return EMPTY_HANDS if world.held is None else f"You are carrying: a {world.game.things[world.held].name}."
 
 
 def ask_for_help(world: World, _first: int, _second: int) -> str:
-    """Return the help."""
     return world.game.grammar.help or NOTHING_HAPPENS
 
 
 def examine_receptacle(world: World, receptacle: int, _second: int = 0) -> str:
-    """Describe a receptacle."""
     name, _, _, openable = world.game.receptacles[receptacle]
     if not openable:
         return f"On the {name}, you see {_list(world, world.contents[receptacle])}."
@@ -63,7 +59,6 @@ def examine_receptacle(world: World, receptacle: int, _second: int = 0) -> str:
 
 
 def examine_thing(world: World, thing: int, _second: int) -> str:
-    """Describe the thing in hand."""
     game, one = world.game, 1 << thing
     name = game.things[thing].name
     if game.receptacle_things & one:
@@ -80,7 +75,6 @@ def examine_thing(world: World, thing: int, _second: int) -> str:
 
 
 def go(world: World, receptacle: int, _second: int = 0) -> str:
-    """Go to a receptacle."""
     game = world.game
     name, _, location, _ = game.receptacles[receptacle]
     world.location = location
@@ -92,21 +86,18 @@ def go(world: World, receptacle: int, _second: int = 0) -> str:
 
 
 def open_door(world: World, receptacle: int, _second: int) -> str:
-    """Open a receptacle."""
     world.opened |= 1 << receptacle
     world.look_around()
     return f"You open the {world.game.receptacles[receptacle].name}. {examine_receptacle(world, receptacle)}"
 
 
 def close_door(world: World, receptacle: int, _second: int) -> str:
-    """Close a receptacle."""
     world.opened &= ~(1 << receptacle)
     world.look_around()
     return f"You close the {world.game.receptacles[receptacle].name}."
 
 
 def take(world: World, thing: int, receptacle: int) -> str:
-    """Take a thing out of a receptacle."""
     game, one = world.game, 1 << thing
     world.contents[receptacle] &= ~one
     world.left[receptacle] |= one
@@ -118,7 +109,6 @@ def take(world: World, thing: int, receptacle: int) -> str:
 
 
 def put(world: World, thing: int, receptacle: int) -> str:
-    """Put the thing in hand into a receptacle."""
     game, one = world.game, 1 << thing
     world.contents[receptacle] |= one
     world.left[receptacle] &= ~one
@@ -130,20 +120,17 @@ def put(world: World, thing: int, receptacle: int) -> str:
 
 
 def clean(world: World, thing: int, receptacle: int) -> str:
-    """Clean the thing in hand."""
     world.clean |= 1 << thing
     return _worked(world, "clean", thing, receptacle)
 
 
 def heat(world: World, thing: int, receptacle: int) -> str:
-    """Heat the thing in hand."""
     world.hot |= 1 << thing
     world.cool &= ~(1 << thing)
     return _worked(world, "heat", thing, receptacle)
 
 
 def cool(world: World, thing: int, receptacle: int) -> str:
-    """Cool the thing in hand."""
     world.cool |= 1 << thing
     world.hot &= ~(1 << thing)
     return _worked(world, "cool", thing, receptacle)
@@ -157,7 +144,6 @@ def use(world: World, thing: int, _second: int) -> str:
 
 
 def cut(world: World, thing: int, knife: int) -> str:
-    """Slice a thing with the knife in hand."""
     world.sliced |= 1 << thing
     return f"You sliced the {world.game.things[thing].name} with the {world.game.things[knife].name}."
 
@@ -203,7 +189,6 @@ def _action(effect: int, first: int, second: int = 0) -> int:
 
 
 def apply(world: World, code: int) -> str:
-    """Apply the action of an integer."""
     return _EFFECTS[code >> 2 * _BITS](world, code >> _BITS & _MASK, code & _MASK)
 
 

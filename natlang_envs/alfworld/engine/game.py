@@ -83,7 +83,6 @@ class Directions:
         self._places: dict[tuple[int, ...], Place] = {}
 
     def place(self, receptacles: tuple[int, ...]) -> Place:
-        """Return the place that has these receptacles."""
         if receptacles not in self._places:
             self._places[receptacles] = Place(receptacles, self._doors & _set(receptacles), self.destinations)
         return self._places[receptacles]

@@ -1,8 +1,8 @@
 """Game files: a `game.tw-pddl` of the alfworld package, read and recognised.
 
-Such a file carries the rules (a PDDL domain) and the texts (a grammar) that it is to be played with. Each is recognised
-by what it says, whatever its comments and spaces are: the rules by what remains once the two clauses that releases
-differ in are taken out, the texts by comparison with the known ones.
+The file has the rules (a PDDL domain) and the texts (a grammar) of its game. Both are recognised by their content,
+without comments and spaces: the rules by a digest without the two clauses that releases differ in, the texts by
+comparison with the known ones.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def type_name(id: str) -> str:
 
 
 def _names(ids: set[str], numbers: Random | None) -> dict[str, str]:
-    """Return the names: the kind, and a number that falls in the order of the ids, or is drawn.
+    """Return the names: the kind, and a number, which falls in the order of the ids, or is shuffled.
 
     Whatever has no position in its id keeps the id as its name, and a space for the number it does not get.
     """

@@ -114,7 +114,6 @@ def content_of(name: str) -> dict[str, Any]:
 
 @cache
 def floor_plans() -> FloorPlans:
-    """Return what holds in every room."""
     content = content_of(_FILE)
     aims = cast("dict[str, dict[str, int]]", content["aims"])
     kinds = cast("dict[str, dict[str, int]]", content["kinds"])
@@ -142,7 +141,6 @@ def room_numbers() -> tuple[int, ...]:
 
 @cache
 def room(number: int) -> Room:
-    """Return a floor plan."""
     content = cast("dict[str, Any] | None", content_of(_FILE)["rooms"].get(str(number)))
     if content is None:
         raise UsageError(f"there is no floor plan {number!r}: ALFWorld has 1 to 30, 201 to 230, 301 to 330, 401 to 430")

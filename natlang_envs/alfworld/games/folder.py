@@ -48,12 +48,10 @@ def game_paths(folder: Path) -> list[Path]:
 
 
 def folder_text(folder: Path, task_id: str) -> GameText:
-    """Return a game that `folder_games` lists."""
     return read_game_file(folder / task_id.removeprefix(f"{PREFIX}/") / GAME)
 
 
 def folder_trajectory(folder: Path, task_id: str) -> Path:
-    """Return where the `traj_data.json` of a game is."""
     return folder / task_id.removeprefix(f"{PREFIX}/") / TRAJECTORY
 
 
@@ -73,7 +71,7 @@ def human_sentence(path: Path, task_id: str) -> str:
         raise UsageError(f"{path} cannot be read ({error.strerror}): leave human_goals out") from None
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise UsageError(f"{path} holds no human goals: download it again, or leave human_goals out") from None
-    said = [each for each in written if 0 < len(each) <= _LONGEST and each.isprintable() and not _UNSAID.search(each)]
-    if not said:
+    usable = [each for each in written if 0 < len(each) <= _LONGEST and each.isprintable() and not _UNSAID.search(each)]
+    if not usable:
         raise UsageError(f"{path} holds no human goal in plain words: leave human_goals out")
-    return TASK_PREFIX + said[int(hash_fraction(f"alfworld/human/{task_id}") * len(said))]
+    return TASK_PREFIX + usable[int(hash_fraction(f"alfworld/human/{task_id}") * len(usable))]

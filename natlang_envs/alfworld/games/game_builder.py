@@ -18,11 +18,11 @@ from natlang_envs.alfworld.games.layout import Layout, Object, receptacles_of
 from natlang_envs.alfworld.games.pddl_writer import beginning, goal_of, location_id, receptacle_id, thing_id
 
 # A thing: its name in the problem, name of the location, receptacles, and place in the layout or -1. Of the name it has
-# as much as tells the things of its type apart.
+# only as much as distinguishes the things of its type.
 _Row = tuple[str, str, tuple[int, ...], int]
 
 
-class _Kind:
+class _ThingType:
     """A type of thing in a room: its name in the game, the sets that it is in, and those that never move."""
 
     def __init__(self, type: str, movable: bool) -> None:
@@ -62,7 +62,7 @@ class _Parts:
         movable = frozenset(here.movable)
         # In the order of the problem's names, where a type is followed by "_", which is before all letters.
         in_order = sorted(types, key=lambda kind: f"{kind.lower()}_")
-        self.kinds = {kind: _Kind(kind, kind in movable) for kind in in_order}
+        self.kinds = {kind: _ThingType(kind, kind in movable) for kind in in_order}
         for each in here.fixtures:
             name = thing_id(each.type.lower(), each.spot)
             places = tuple([self.numbers[place] for place in receptacles_of(each)])
@@ -139,11 +139,11 @@ def build_game(here: Room, layout: Layout, aim: Aim, task: str, grammar: str) ->
     )
 
 
-def _rows(kind: _Kind, places: list[int], objects: tuple[Object, ...], parts: _Parts) -> list[_Row]:
+def _rows(kind: _ThingType, places: list[int], objects: tuple[Object, ...], parts: _Parts) -> list[_Row]:
     """Return the things of a type, in order; `places` are those of its objects in the layout, which has `objects`."""
     rows = kind.fixtures.copy()
     several = len(rows) + len(places) > 1
-    # The beginnings of names tell most things apart; the rest is drawn where they do not, or beside fixtures.
+    # The beginnings of names distinguish most things; whole names are needed where they do not, or beside fixtures.
     whole = several and (len(rows) > 0 or len({objects[place].x for place in places}) < len(places))
     for place in places:
         each = objects[place]
@@ -167,7 +167,7 @@ def _parts_of(number: int) -> _Parts:
 
 @lru_cache(maxsize=4_096)
 def _named(kind: str, count: int) -> tuple[Thing, ...]:
-    """Return so many things of a type, the highest number first."""
+    """Return `count` things of a type, the highest number first."""
     return tuple([Thing(intern(f"{kind} {number}"), kind) for number in range(count, 0, -1)])
 
 

@@ -62,7 +62,6 @@ class MadeGames(DrawnTasks):
         """Return a game before it is written down or played."""
 
     def check(self, task_id: str) -> None:
-        """Raise `UsageError` unless the game exists, in this split and of this kind."""
         super().check(task_id)
         task_type, goal = self._about(task_id)
         if task_type not in self._types:
@@ -71,11 +70,9 @@ class MadeGames(DrawnTasks):
             raise UsageError(f"task {task_id!r} has the goal {goal!r}, not {self._goal!r}: leave goal out")
 
     def text(self, task_id: str) -> GameText:
-        """Return a game as it is written down."""
         return self._made(task_id).text(self._grammar)
 
     def game(self, task_id: str) -> Game:
-        """Return a game, parsed."""
         return _game(self._played, task_id, self._grammar)
 
     @classmethod
@@ -110,14 +107,13 @@ class GeneratedTasks(MadeGames):
         return generator.draw_task_id(uniform, seen, self._types, self._numbers)
 
     def draw_new(self, uniform: Callable[[], float]) -> str:
-        """Return the id of a game in the unseen rooms of so high a number that no list holds it."""
+        """Return the id of a game in the unseen rooms whose number is too high for any list."""
         while True:
-            drawn = generator.draw_task_id(uniform, False, self._types, NEW_GAMES)
-            if self._goal in (None, self._about(drawn)[1]):
-                return drawn
+            task_id = generator.draw_task_id(uniform, False, self._types, NEW_GAMES)
+            if self._goal in (None, self._about(task_id)[1]):
+                return task_id
 
     def split_of(self, task_id: str) -> GeneratedSplit:
-        """Return the split of a game, by its room and its number."""
         _, room, number = parse_task_id(task_id)
         if room in UNSEEN_PLANS:
             return "test"

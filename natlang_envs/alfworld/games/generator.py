@@ -26,7 +26,7 @@ from natlang_envs.task_random import TaskRandom
 
 PREFIX = "generated"
 GAMES = 1_000  # of one task type in one room, numbered with three digits
-NEW_GAMES = range(10**14, 10**15)  # numbers that no list holds: their games are drawn for live rounds
+NEW_GAMES = range(10**14, 10**15)  # numbers that no list holds: their games are for live rounds
 EXAMPLE = f"{PREFIX}/seen/{HEAT}/12/345"
 _TASK_ID = re.compile(
     rf"{PREFIX}/(?:un)?seen/(?P<task_type>\w+)/(?P<room>[0-9]{{1,3}})/(?P<number>[0-9]{{3}}|[1-9][0-9]{{14}})"
@@ -43,7 +43,7 @@ _SENTENCES: dict[str, tuple[str, str]] = {
 }
 
 
-class TaskId(NamedTuple):
+class GeneratedTaskId(NamedTuple):
     """The parts of a task id; `str` writes it."""
 
     task_type: str
@@ -51,17 +51,17 @@ class TaskId(NamedTuple):
     number: int
 
     def __str__(self) -> str:
-        """Return the id, from which `parse_task_id` reads the parts back."""
         return f"{PREFIX}/{_ROOMS[room(self.room).seen]}/{self.task_type}/{self.room}/{self.number:03}"
 
 
-def parse_task_id(task_id: str) -> TaskId:
-    """Return the parts of a task id."""
+def parse_task_id(task_id: str) -> GeneratedTaskId:
     parts = _TASK_ID.fullmatch(str(task_id))
     if parts is None:
         raise UsageError(f"unknown task {str(task_id)[:200]!a}: the id of a generated game reads like {EXAMPLE!r}")
     here = room(int(parts["room"]))
-    found = TaskId(require_choice("task type", parts["task_type"], TASK_TYPES), here.number, int(parts["number"]))
+    found = GeneratedTaskId(
+        require_choice("task type", parts["task_type"], TASK_TYPES), here.number, int(parts["number"])
+    )
     if str(found) != task_id:
         raise UsageError(f"unknown task {task_id!r}: the game of these parts has the id {str(found)!r}")
     if found.number in NEW_GAMES and here.seen:
@@ -88,7 +88,7 @@ def task_ids(
         for place in rooms_for(task_type, seen):
             aims = _aims(task_type, place)
             wanted = {each for each in aims.outcomes if aim in (None, each.goal)}
-            before = str(TaskId(task_type, place, 0))[: -len(f"{0:03}")]
+            before = str(GeneratedTaskId(task_type, place, 0))[: -len(f"{0:03}")]
             for number in numbers if wanted else ():
                 task = f"{before}{number:03}"
                 if aim is None or aims.draw(_aim_random(task)) in wanted:
@@ -100,10 +100,10 @@ def draw_task_id(
 ) -> str:
     """Return the id of a game: task types and kinds of rooms as often as officially, then any room and any number."""
     task_type, places = _mix(tuple(task_types), seen).at(uniform())
-    return str(TaskId(task_type, places[int(uniform() * len(places))], numbers[int(uniform() * len(numbers))]))
+    return str(GeneratedTaskId(task_type, places[int(uniform() * len(places))], numbers[int(uniform() * len(numbers))]))
 
 
-def aim_of(task: TaskId) -> Aim:
+def aim_of(task: GeneratedTaskId) -> Aim:
     """Return what a game is about, without making it."""
     return _aims(task.task_type, task.room).draw(_aim_random(str(task)))
 
@@ -113,7 +113,6 @@ def _aim_random(task_id: str) -> TaskRandom:
 
 
 def generate(task_id: str, grammar: str = GRAMMARS[0]) -> GameText:
-    """Return the game of a task id, as it is written down."""
     return generated_game(task_id).text(require_choice("grammar", grammar, GRAMMARS))
 
 
@@ -126,16 +125,13 @@ class GeneratedGame(NamedTuple):
     task: str
 
     def text(self, grammar: str) -> GameText:
-        """Return it as it is written down."""
         return GameText(problem_text(self.room, self.layout, self.aim), self.task, grammar)
 
     def game(self, grammar: str) -> Game:
-        """Return it as it is played: what parsing its text gives."""
         return within_limits(build_game(self.room, self.layout, self.aim, self.task, grammar))
 
 
 def generated_game(task_id: str) -> GeneratedGame:
-    """Return the game of a task id."""
     task = parse_task_id(task_id)
     return game_in(room(task.room), aim_of(task), TaskRandom(f"alfworld/game/{task_id}"))
 
@@ -143,7 +139,7 @@ def generated_game(task_id: str) -> GeneratedGame:
 def game_in(
     here: Room, aim: Aim, random: TaskRandom, layout: Callable[[Room, Aim, TaskRandom], Layout] = lay_out
 ) -> GeneratedGame:
-    """Return a game in a room, whose objects are laid out anew."""
+    """Return a game in a room with a new layout of its objects."""
     task = sentence(aim, random.below(2))
     return GeneratedGame(here, layout(here, aim, random), aim, task)
 

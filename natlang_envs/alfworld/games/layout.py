@@ -1,4 +1,4 @@
-"""Draws a layout of a room's objects: how many of each type there are, and where each one lies."""
+"""Samples a layout of a room's objects: how many of each type there are, and where each one lies."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from natlang_envs.alfworld.engine.goals import PLACE, TWO
 from natlang_envs.alfworld.games.floor_plans import Aim, Fixture, Location, Room, floor_plans, room
 from natlang_envs.task_random import TaskRandom
 
-_CENTIMETRE: Final = 10  # millimetres; ids tell no less apart
+_CENTIMETRE: Final = 10  # millimetres; ids have this precision
 _SPREAD: Final = 30  # centimetres from the middle of a receptacle, to each side, at which things lie
 _RISE: Final = 25  # and above it
 LEVEL: Final = 30  # degrees
 DOWN: Final = 60
-_KEPT = 50_000  # rooms times types of objects whose places are kept in mind; made-up rooms have no end
+_KEPT = 50_000  # rooms times types of objects whose places are cached; there is no end of synthetic rooms
 
 
 Point = tuple[int, int, int]  # as `Spot` is
@@ -26,7 +26,7 @@ Outcome = TypeVar("Outcome")
 
 
 class WeightedChoice(Generic[Outcome]):
-    """Outcomes, each drawn in proportion to its weight: a whole number, so that rounding cannot change a draw."""
+    """A distribution over outcomes by integer weights, so that rounding cannot change a sample."""
 
     def __init__(self, weights: Iterable[tuple[Outcome, int]]) -> None:
         # `outcomes` holds those with a weight above 0, in the order given.
@@ -49,8 +49,8 @@ class WeightedChoice(Generic[Outcome]):
 class Object:
     """An object where a game begins: in `receptacle`, counted in `Room.receptacles`, or nowhere, -1.
 
-    It may `also` lie in other receptacles, and in a `holder`, counted in `Layout.objects`. Its spot is drawn when it is
-    asked for, since most games can be played without knowing it.
+    It may `also` lie in other receptacles, and in a `holder`, counted in `Layout.objects`. Its spot is computed on
+    demand, since most games can be played without it.
     """
 
     __slots__ = ("_grounds", "_position", "_random", "_x", "also", "cool", "holder", "location", "receptacle", "type")
@@ -75,7 +75,6 @@ class Object:
 
     @property
     def x(self) -> int:
-        """The first coordinate of its spot."""
         if self._x is None:
             self._x = _CENTIMETRE * (self._corner()[0] + self._random.number(self._position + 1, 2 * _SPREAD + 1))
         return self._x
@@ -98,7 +97,6 @@ class Object:
 
 
 def receptacles_of(each: Fixture | Object) -> tuple[int, ...]:
-    """Return all receptacles that something lies in."""
     return (each.receptacle, *each.also) if each.receptacle >= 0 else ()
 
 
@@ -110,7 +108,7 @@ class Layout(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Kind:
+class _MovableType:
     """A type of object in a room, when a task is not about it; of 1,000, `loose` lie out of reach."""
 
     type: str
@@ -128,7 +126,7 @@ class Grounds:
         self.single = frozenset([index for index, kind in enumerate(self.types) if kind in known.single])
         self.locations = [here.locations[each.location] for each in here.receptacles]
         self.kinds = [
-            _Kind(kind, _numbers(kind), known.loose.get(kind, 0), _places(kind, self.types, None))
+            _MovableType(kind, _numbers(kind), known.loose.get(kind, 0), _places(kind, self.types, None))
             for kind in here.movable
         ]
         # The lowest of the spots that things in each receptacle can have; in centimetres.
@@ -187,7 +185,7 @@ def _grounds_of(number: int) -> Grounds:
 
 
 def lay_out(here: Room, aim: Aim, random: TaskRandom) -> Layout:
-    """Return a layout that is drawn anew; the objects that the task is about are all within reach."""
+    """Return a sampled layout; the objects that the task is about are all within reach."""
     known = grounds(here)
     objects: list[Object] = []
     full: set[int] = set()

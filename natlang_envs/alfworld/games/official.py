@@ -62,7 +62,6 @@ def official_ids(folder: Path, split: OfficialSplit) -> tuple[str, ...]:
 
 
 def official_text(folder: Path, task_id: str) -> GameText:
-    """Return a game that `official_ids` lists."""
     _, split, task, trial = task_id.split("/")
     compact = _compact_file(folder, split)
     if not compact.is_file():
@@ -120,7 +119,7 @@ def _folders(folder: Path | os.DirEntry[str]) -> list[os.DirEntry[str]]:
 
 
 def is_solvable(path: Path) -> bool:
-    """Return whether there is a game file that says it can be won."""
+    """Return whether there is a game file whose `solvable` is true."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)

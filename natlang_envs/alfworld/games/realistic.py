@@ -1,7 +1,7 @@
-"""Realistic games: generated ones that a classifier hardly tells from the official ones.
+"""Realistic games: generated ones that a classifier can hardly distinguish from the official ones.
 
 A task id reads `realistic/pick_heat_then_place_in_recep/Apple-Fridge/12/000345`: the task type, the goal, the floor
-plan and the number of the game, on all of which the game depends. Beside what the older generated games have, things
+plan and the number of the game. The game depends on all of them. Unlike in the generated games, things
 lie in two receptacles or in other things, what is sought is cold where it lies in the fridge, and how many objects of a
 type there are, and where, follows the official games of the same room. Every game can be won, and none is won at the
 start.
@@ -31,7 +31,7 @@ _TASK_ID = re.compile(rf"{PREFIX}/(\w+)/([A-Za-z]+)-([A-Za-z]+)/([1-9][0-9]{{0,2
 _Split = Literal["train", "validation", "validation_unseen", "test"] | None
 
 
-class TaskId(NamedTuple):
+class RealisticTaskId(NamedTuple):
     """The parts of a task id; `str` writes it."""
 
     aim: Aim
@@ -39,12 +39,10 @@ class TaskId(NamedTuple):
     number: int
 
     def __str__(self) -> str:
-        """Return the id, from which `parse_task_id` reads the parts back."""
         return f"{PREFIX}/{self.aim.task_type}/{self.aim.goal}/{self.room}/{self.number:06}"
 
     @property
     def split(self) -> _Split:
-        """The split that it is in."""
         if self.room in UNSEEN_PLANS:
             return "test"
         if self.room in HELD_OUT_PLANS:
@@ -62,8 +60,7 @@ _NUMBERS: dict[_Split, range] = {
 }
 
 
-def parse_task_id(task_id: str) -> TaskId:
-    """Return the parts of a task id."""
+def parse_task_id(task_id: str) -> RealisticTaskId:
     parts = _TASK_ID.fullmatch(str(task_id))
     if parts is None:
         raise UsageError(f"unknown task {str(task_id)[:200]!a}: the id of a realistic game reads like {EXAMPLE!r}")
@@ -71,7 +68,7 @@ def parse_task_id(task_id: str) -> TaskId:
     aim = Aim(require_choice("task type", task_type, TASK_TYPES), thing, target)
     if aim not in aims(task_type, room(int(number)).number, "all").outcomes:
         raise UsageError(f"unknown task {task_id!r}: floor plan {number} has no such task, choose another")
-    return TaskId(aim, int(number), int(game))
+    return RealisticTaskId(aim, int(number), int(game))
 
 
 @cache
@@ -115,7 +112,7 @@ class RealisticTasks(MadeGames):
     """The realistic games of one split.
 
     There is also the split `"validation_unseen"`: eight of the seen rooms, two of each kind, of which neither train nor
-    validation has a game. What `goals` means, `aims` says.
+    validation has a game. `aims` documents `goals`.
     """
 
     @staticmethod
@@ -134,10 +131,9 @@ class RealisticTasks(MadeGames):
         task_type, places = self._mix.at(uniform())
         number = places[int(uniform() * len(places))]
         aim = _aims(task_type, number, self._goals, self._goal).at(uniform())
-        return str(TaskId(aim, number, self._numbers[int(uniform() * len(self._numbers))]))
+        return str(RealisticTaskId(aim, number, self._numbers[int(uniform() * len(self._numbers))]))
 
     def split_of(self, task_id: str) -> str:
-        """Return the split of a game."""
         return str(parse_task_id(task_id).split)
 
     def _about(self, task_id: str) -> tuple[str, str | None]:
@@ -145,7 +141,6 @@ class RealisticTasks(MadeGames):
         return aim.task_type, aim.goal
 
     def check(self, task_id: str) -> None:
-        """Raise `UsageError` unless the game exists, in this split and of this kind."""
         super().check(task_id)
         task = parse_task_id(task_id)
         if task.aim not in aims(task.aim.task_type, task.room, self._goals).outcomes:
@@ -157,11 +152,10 @@ class RealisticTasks(MadeGames):
             for place in self._rooms:
                 for task_type in self._types:
                     for aim in _aims(task_type, place, self._goals, self._goal).outcomes:
-                        yield str(TaskId(aim, place, number))
+                        yield str(RealisticTaskId(aim, place, number))
 
 
 def realistic_game(task_id: str) -> GeneratedGame:
-    """Return the game of a task id."""
     task = parse_task_id(task_id)
     return game_in(_with_second_places(task.room), task.aim, TaskRandom(f"alfworld/{task}"), lay_out_realistically)
 

@@ -1,4 +1,4 @@
-"""Draws a layout with what official games have: things in two receptacles, in other things, and cold ones.
+"""Samples a layout with what official games have: things in two receptacles, in other things, and cold ones.
 
 What is usual in a room, how many objects of a type there are, and in which types of receptacles they lie, is read for
 the seen rooms from `room_habits.json`, which `python -m tools.alfworld.make_room_habits` writes from the official
@@ -21,7 +21,7 @@ from natlang_envs.task_random import TaskRandom
 _FILE = "room_habits.json"
 _FRIDGE = "Fridge"
 _WHOLE = 1_000  # what one official object or game weighs; weights are whole numbers
-_PRIOR = 2  # so many of them is the share of all rooms together
+_PRIOR = 2  # official games that the statistics of all rooms count as
 _LOOSE = ""  # where an object lies that is in no receptacle
 
 Where = tuple[str, ...]  # types of receptacles, the rarest of the room first; an object can lie in more than one
@@ -117,7 +117,7 @@ def _apart(one: Spot, other: Spot) -> int:
 
 def _put_inside(objects: list[Object], aim: Aim, random: TaskRandom) -> None:
     """Put some of the objects in others that lie in the same receptacle; never what the task is about."""
-    # Of 1,000 that lie beside one of another type, so many lie in it.
+    # Of 1,000 objects that lie beside one of another type, the number that lie in it.
     found: Mapping[str, Mapping[str, int]] = content_of(_FILE)["inside"]
     holders = [(index, each) for index, each in enumerate(objects) if each.type in floor_plans().holders]
     held_by: dict[int, int] = {}

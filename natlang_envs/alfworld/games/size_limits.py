@@ -38,7 +38,7 @@ def longest_text(game: Game) -> int:
 
 
 def within_limits(game: Game) -> Game:
-    """Return the game."""
+    """Return the game, or raise `UsageError` if it may exceed the limits."""
     for what, found, allowed in (
         ("commands", most_commands(game), MAX_COMMANDS),
         ("characters of an observation", longest_text(game), MAX_OBSERVATION),

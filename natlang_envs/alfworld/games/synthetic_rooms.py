@@ -1,6 +1,6 @@
 """Synthetic rooms: a new room for every game, mixed from floor plans of one kind, so that none can be memorised.
 
-There are 27 seen rooms of each kind; who trains in them alone may learn them, and not how to search. A task id reads
+There are only 27 seen rooms of each kind: an agent may memorise them instead of learning to search. A task id reads
 `mixed/pick_heat_then_place_in_recep/12/345`: the task type, the floor plan that the room takes after, and the number of
 the game, on which all else depends. Here too every game can be won, and none is won at the start.
 """
@@ -38,7 +38,7 @@ _NUMBERS: dict[GeneratedSplit | None, range] = {
 }
 _ASIDE = 100  # quarters of a metre by which the rooms that are mixed stand side by side, so that no two places meet
 _MILLIMETRES = 250  # in a quarter
-_TRIES = 20  # rooms that are mixed at most until the task can be done in one
+_TRIES = 20  # mixed rooms that are tried at most until the task is possible in one
 
 
 class MixedTasks(MadeGames):
@@ -54,11 +54,10 @@ class MixedTasks(MadeGames):
 
     def draw(self, uniform: Callable[[], float]) -> str:
         """Return the id of a game: types and kinds of rooms as often as officially, then any room and any number."""
-        drawn = parse_task_id(generator.draw_task_id(uniform, True, self._types, self._numbers))
-        return f"{PREFIX}/{drawn.task_type}/{drawn.room}/{drawn.number:03}"
+        task = parse_task_id(generator.draw_task_id(uniform, True, self._types, self._numbers))
+        return f"{PREFIX}/{task.task_type}/{task.room}/{task.number:03}"
 
     def split_of(self, task_id: str) -> str:
-        """Return the split of a game, by its number."""
         number = _parts(task_id)[2]
         return next(str(split) for split, numbers in _NUMBERS.items() if number in numbers)
 
@@ -81,7 +80,6 @@ class MixedTasks(MadeGames):
 
 
 def synthetic_game(task_id: str) -> GeneratedGame:
-    """Return the game of a task id."""
     return _made(task_id, GRAMMARS[0])[0]
 
 

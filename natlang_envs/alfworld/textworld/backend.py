@@ -72,7 +72,6 @@ class TextWorldWorld:
         self._played: tuple[str, ...] = ()
 
     def intro(self) -> str:
-        """Return the first observation: the room and the task."""
         return self._intro
 
     @property
@@ -82,11 +81,9 @@ class TextWorldWorld:
 
     @property
     def won(self) -> bool:
-        """Whether the task is done."""
         return bool(self._state["won"])
 
     def step(self, command: str) -> str:
-        """Do a command and return what it shows; a command that is not understood changes nothing."""
         with borrowed():
             return self._step(command)
 
@@ -98,7 +95,6 @@ class TextWorldWorld:
         return feedback
 
     def state(self) -> tuple[str, ...]:
-        """Return the commands done since the beginning."""
         return self._played
 
     def set_state(self, state: Sequence[str]) -> None:
@@ -115,7 +111,6 @@ class TextWorldWorld:
 
 
 def _load(text: GameText) -> Any:
-    """Return an environment of TextWorld that has read a game."""
     env = _IDLE.pop() if _IDLE else _make()
     try:
         env.load(game_file(text))

@@ -25,15 +25,14 @@ _HELP_TEXTS = ("\naction help {\n", "\n}\n")
 _HELP_INLINE = '\naction help {{\n    template :: "help";\n    feedback :: "\n{}";\n}}'  # as `alfworld-download` has it
 
 
-class Rules(NamedTuple):
+class GrammarFiles(NamedTuple):
     """What all games of a grammar share: the domain in PDDL, and the texts with `UNKNOWN_TASK` as the task."""
 
     domain: str
     texts: str
 
 
-def rules(grammar: str) -> Rules:
-    """Return the domain and the texts of one of `GRAMMARS`."""
+def rules(grammar: str) -> GrammarFiles:
     wanted = BY_NAME[require_choice("grammar", grammar, BY_NAME)]
     domain, texts = _package_files()
     if "sink" in wanted.cleaners:
@@ -48,7 +47,7 @@ def rules(grammar: str) -> Rules:
         texts = _replace(texts, "You arrive at {r.name}.", "You arrive at {lend.name}.")
         texts = _replace(texts, "You move the {o.name} to the {r.name}.", "You put the {o.name} in/on the {r.name}.")
         texts = _replace(texts, '"move {o} to {r}"', '"put {o} in/on {r}"', times=2)
-    return Rules(domain, texts)
+    return GrammarFiles(domain, texts)
 
 
 def game_file(text: GameText) -> dict[str, str | bool]:

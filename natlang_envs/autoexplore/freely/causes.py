@@ -10,7 +10,7 @@ from natlang_envs.copilot.command_text import cd_first
 from natlang_envs.copilot.copilot import EndKind
 from natlang_envs.sandbox.commands.context import MISSING, NO_FOLDER, OUTSIDE
 from natlang_envs.sandbox.commands.parser import ParseError, parse
-from natlang_envs.sandbox.sandbox import NATIVE
+from natlang_envs.sandbox.commands.table import NATIVE
 from natlang_envs.why import Why, misspelt
 
 _REASONS = {

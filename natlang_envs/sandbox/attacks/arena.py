@@ -93,7 +93,6 @@ class Arena:
                     self.touched.append(f"connection to {listener.getsockname()}")
 
     def close(self) -> None:
-        """Leave nothing behind."""
         os.environ.pop("NATLANG_SECRET", None)
         self._stack.close()
 
@@ -106,7 +105,6 @@ class Arena:
         return found
 
     def attack(self, isolation: Isolation, attack: Attack) -> AttackResult:
-        """Run one attack in a fresh folder, and look at the host afterwards."""
         work = Path(tempfile.mkdtemp(prefix="work-", dir=self.top))
         self.touched.clear()
         files = HostFolder(work, Layer(self.layer, len(self.before)) if attack.layered else None)
@@ -148,7 +146,6 @@ class Arena:
 
 
 def verdict(attack: Attack, outcome: AttackResult) -> str:
-    """Return what is wrong, or nothing."""
     late = outcome.seconds > attack.limits.seconds + ALLOWANCE
     output = len(outcome.stdout) + len(outcome.stderr) > attack.limits.output + 100
     wrong = [*outcome.damage, *(["too late"] if late else []), *(["too much output"] if output else [])]

@@ -65,7 +65,6 @@ class Attack:
 
 
 def script(code: str) -> str:
-    """Return the code of an attack with the imports and helpers that it needs."""
     needed = "".join(f"import {name}\n" for name in _SELDOM if f"{name}." in code)
     return PRELUDE + needed + (_LIBC if "libc." in code else "") + code
 

@@ -39,8 +39,6 @@ class _Hunk(NamedTuple):
 
 
 class _Edit(NamedTuple):
-    """What becomes of one file."""
-
     kind: Literal["Update", "Add", "Delete"]
     path: str
     hunks: list[_Hunk]
@@ -81,7 +79,6 @@ def edited(text: str, read: Callable[[str], str | None]) -> dict[str, str | None
 
 
 def _read(lines: list[str]) -> Iterator[_Edit]:
-    """Yield the edits of one text."""
     edit: _Edit | None = None
     named = ""
     at = 0
@@ -133,7 +130,6 @@ def _read(lines: list[str]) -> Iterator[_Edit]:
 
 
 def _path(line: str) -> str:
-    """Return the path that a line before a diff names."""
     path = line[4:].partition("\t")[0].strip()
     return path[2:] if path[:2] in ("a/", "b/") else path
 

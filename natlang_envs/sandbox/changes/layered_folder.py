@@ -23,7 +23,7 @@ from weakref import WeakKeyDictionary
 from natlang_envs.repository.entries import open_beneath, open_folder
 from natlang_envs.repository.names import on_disk, parts_of
 from natlang_envs.repository.tree import Repository
-from natlang_envs.sandbox.changes.overlay import Entry, Overlay, parent_of
+from natlang_envs.sandbox.changes.overlay import Overlay, OverlayEntry, parent_of
 from natlang_envs.sandbox.changes.work_folder import WorkFolder, finish, make_folder, make_link
 from natlang_envs.sandbox.isolation.files import whole_pages
 from natlang_envs.sandbox.isolation.layers import OPAQUE, Layer
@@ -87,11 +87,9 @@ class LayeredFolder(WorkFolder):
         return sum(map(whole_pages, (*map(self._overlay.size, changed), *hidden)))
 
     def layer(self, owner: int) -> Layer | None:
-        """Return the files of the repository, copied at the first call in this process; see `Files.layer`."""
         return _shared_layer(self._overlay.repository, owner, self._seconds)
 
     def fill(self, root: int, owner: int) -> None:
-        """Write the changes into an open, empty folder, as the upper layer of an overlay; see `WorkFolder.fill`."""
         self._begin()
         changes = self._overlay.changes
         self._most = len(self._overlay.repository.files) + len(changes)
@@ -127,19 +125,18 @@ class LayeredFolder(WorkFolder):
         with open_beneath(root, parts_of(parent)) as folder:
             _make_folder(folder, name, owner)
 
-    def _make_hidden(self, root: int, path: str, entry: Entry, owner: int) -> None:
+    def _make_hidden(self, root: int, path: str, entry: OverlayEntry, owner: int) -> None:
         self._make_parents(root, parent_of(path)[0], owner)
         super()._make_hidden(root, path, entry, owner)
 
     def collect(self, root: int) -> None:
-        """Take over what programs did, from the upper layer; see `WorkFolder.collect`."""
         self._gone: set[str] = set()
         self._opaque: set[str] = set()
         super().collect(root)
 
     def _changed(
         self, folder: int, each: os.DirEntry[str], path: str, status: os.stat_result, *, anew: bool
-    ) -> Entry | None:
+    ) -> OverlayEntry | None:
         if stat.S_ISCHR(status.st_mode) and status.st_rdev == 0:  # a whiteout, which no program can make
             self._gone.add(path)
             return None
@@ -150,7 +147,7 @@ class LayeredFolder(WorkFolder):
             if self._overlay.kind(path) == "folder" and os.getxattr(folder, OPAQUE) == b"y":
                 self._opaque.add(path)
 
-    def _missing(self, seen: set[str], changes: Mapping[str, Entry | None]) -> Iterator[str]:
+    def _missing(self, seen: set[str], changes: Mapping[str, OverlayEntry | None]) -> Iterator[str]:
         """Yield what is not there any more: hidden, or replaced with its folder, or taken out of the upper layer."""
         overlay = self._overlay
         for path in self._gone:
@@ -165,7 +162,7 @@ class LayeredFolder(WorkFolder):
             yield from (path for path in overlay.inside(top) if path not in seen)
 
 
-def _is_made(entry: Entry | None) -> bool:
+def _is_made(entry: OverlayEntry | None) -> bool:
     """Return whether something is made for an entry; sockets and the like last for one run only."""
     return entry is not None and (entry.kind != "other" or entry.link)
 

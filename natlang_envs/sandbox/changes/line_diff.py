@@ -51,8 +51,6 @@ def hunks(before: bytes, after: bytes) -> Iterator[bytes]:
 
 
 class _Aligned(SequenceMatcher[bytes]):
-    """The alignment of lines that differ, between lines that do not."""
-
     def __init__(self, leading: int, old: list[bytes], new: list[bytes], trailing: int) -> None:
         super().__init__(None, (), ())
         self.old, self.new = old, new
@@ -84,7 +82,6 @@ def _same_ends(before: bytes, after: bytes) -> tuple[int, int]:
 
 
 def _common(one: bytes, other: bytes) -> int:
-    """Return the length of the beginning that two texts share."""
     begin, shorter = 0, min(len(one), len(other))
     while begin < shorter and one[begin : begin + _BLOCK] == other[begin : begin + _BLOCK]:
         begin += _BLOCK

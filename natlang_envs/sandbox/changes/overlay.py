@@ -29,9 +29,7 @@ Change = tuple[str, str | None, str, int | None]
 State = tuple[Change, ...]
 
 
-class Entry(NamedTuple):
-    """One changed thing."""
-
+class OverlayEntry(NamedTuple):
     kind: Kind  # what it is now
     content: bytes | None = None  # the content of a file; None: that of the original
     text: str = ""  # where a symbolic link leads, or why something else cannot be read
@@ -40,12 +38,10 @@ class Entry(NamedTuple):
 
     @property
     def cost(self) -> int:
-        """The bytes that it is charged."""
         return FILE_COST + len(self.content or b"") + len(self.text)
 
 
-def to_change(path: str, entry: Entry | None) -> Change:
-    """Return one change as JSON values."""
+def to_change(path: str, entry: OverlayEntry | None) -> Change:
     if entry is None:
         return path, None, "", None
     if entry.kind == "file":
@@ -55,8 +51,7 @@ def to_change(path: str, entry: Entry | None) -> Change:
     return path, "link" if entry.link else entry.kind, entry.text, entry.mode
 
 
-def read_change(given: Any) -> tuple[str, Entry | None]:
-    """Return what `to_change` wrote."""
+def read_change(given: Any) -> tuple[str, OverlayEntry | None]:
     path, kind, text, mode = cast("tuple[object, ...]", given)
     if not isinstance(path, str) or not isinstance(text, str) or not is_path(path):
         raise ValueError(path)
@@ -64,17 +59,17 @@ def read_change(given: Any) -> tuple[str, Entry | None]:
         raise ValueError(mode)
     if kind == "file":
         try:
-            return path, Entry("file", base64.b64decode(text, validate=True), mode=mode)
+            return path, OverlayEntry("file", base64.b64decode(text, validate=True), mode=mode)
         except binascii.Error as error:
             raise ValueError(path) from error
     if kind == "link" and text and "\0" not in text and same(text) == text:
-        return path, Entry("other", text=text, link=True)
+        return path, OverlayEntry("other", text=text, link=True)
     if kind == "other":
-        return path, Entry("other", text=" ".join(text.split())[:200])
+        return path, OverlayEntry("other", text=" ".join(text.split())[:200])
     if not text and kind == "folder":
-        return path, Entry("folder", mode=mode)
+        return path, OverlayEntry("folder", mode=mode)
     if not text and kind == "mode" and mode is not None:
-        return path, Entry("file", mode=mode)
+        return path, OverlayEntry("file", mode=mode)
     if not text and kind is None:
         return path, None
     raise ValueError(kind)
@@ -106,8 +101,8 @@ class Overlay:
     def __init__(self, repository: Repository, limit: int) -> None:
         self.repository = repository
         self._limit = limit
-        self.changes: dict[str, Entry | None] = {}
-        self.hidden: dict[str, Entry] = {}
+        self.changes: dict[str, OverlayEntry | None] = {}
+        self.hidden: dict[str, OverlayEntry] = {}
         self._changed_in: defaultdict[str, set[str]] = defaultdict(set)  # the names of entries, by folder
         self._listings: dict[str, tuple[Folder, tuple[str, ...]]] = {}  # of folders in which something changed
         self._used = 0
@@ -116,7 +111,6 @@ class Overlay:
         self.packages = next(name for name in names if repository.kind(name) is None)
 
     def kind(self, path: str) -> Kind | None:
-        """Return what there is of this path, or None."""
         if path in self.changes:
             entry = self.changes[path]
             return entry and entry.kind
@@ -141,18 +135,15 @@ class Overlay:
         return path not in self.changes and self.repository.is_locked(path)
 
     def is_installed(self, path: str) -> bool:
-        """Return whether a path is in the folder that `pip` installs into."""
         return path == self.packages or path.startswith(f"{self.packages}/")
 
     def mode(self, path: str) -> int:
-        """Return the permissions of a file or folder."""
         entry = self.changes.get(path)
         if entry is not None and entry.mode is not None:
             return entry.mode
         return 0o755 if self.kind(path) == "folder" or self.repository.is_executable(path) else 0o644
 
     def folder(self, path: str) -> Folder:
-        """Return a folder."""
         if self.kind(path) != "folder":
             raise KeyError(path)
         return self._listed(path)[0]
@@ -162,7 +153,6 @@ class Overlay:
         return self._listed(path)[1]
 
     def _listed(self, path: str) -> tuple[Folder, tuple[str, ...]]:
-        """Return the listing of a folder, and the names of what is neither folder nor file in it."""
         original = Folder(path, (), ())
         if self.repository.kind(path) == "folder":
             original = self.repository.folder(path)
@@ -181,7 +171,6 @@ class Overlay:
         return self._listings[path]
 
     def inside(self, top: str) -> Iterator[str]:
-        """Yield all paths in a folder and in those in it."""
         waiting = [top]
         while waiting:
             path = waiting.pop()
@@ -192,12 +181,10 @@ class Overlay:
             waiting += inside
 
     def size(self, path: str) -> int:
-        """Return the number of bytes of a file."""
         entry = self.changes.get(path)
         return self.repository.mark(path).size if entry is None or entry.content is None else len(entry.content)
 
     def part(self, path: str, start: int, length: int) -> bytes:
-        """Return up to `length` bytes of a file, from `start`."""
         content = self.changed_content(path)
         if content is not None:
             return content[start : start + length]
@@ -206,12 +193,10 @@ class Overlay:
         return self.repository.part(path, start, length)
 
     def read(self, path: str) -> bytes:
-        """Return the content of a file."""
         content = self.changed_content(path)
         return self.repository.read(path) if content is None else content
 
     def changed_content(self, path: str) -> bytes | None:
-        """Return the content of a file if it is not the original's."""
         entry = self.changes.get(path)
         return None if entry is None else entry.content
 
@@ -219,10 +204,9 @@ class Overlay:
         """Make or replace a file in an existing folder; its permissions stay."""
         entry = self.changes.get(path)
         mode = entry.mode if entry is not None and entry.kind == "file" else None
-        self.apply({path: Entry("file", content, mode=mode)})
+        self.apply({path: OverlayEntry("file", content, mode=mode)})
 
     def check_room(self, path: str, size: int) -> None:
-        """Check that a file of `size` bytes may be written."""
         before = self.changes.get(path)
         self._check(self._used - (before.cost if before else 0) + size + FILE_COST)
 
@@ -230,7 +214,9 @@ class Overlay:
         if used > self._limit:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    def apply(self, changes: Mapping[str, Entry | None], hidden: Mapping[str, Entry] | None = None) -> None:
+    def apply(
+        self, changes: Mapping[str, OverlayEntry | None], hidden: Mapping[str, OverlayEntry] | None = None
+    ) -> None:
         """Make changes, all of them or none; what is in a removed folder is to be removed too.
 
         None takes a path away; `hidden` is what there is of the name `.git` from now on, where it is given.
@@ -260,21 +246,20 @@ class Overlay:
         self._used = used
         self._state = None
 
-    def _kind_after(self, changes: Mapping[str, Entry | None], path: str) -> Kind | None:
+    def _kind_after(self, changes: Mapping[str, OverlayEntry | None], path: str) -> Kind | None:
         if path not in changes:
             return self.kind(path)
         entry = changes[path]
         return entry and entry.kind
 
     def reset(self) -> None:
-        """Return to the repository as it was indexed."""
         self._become(Overlay(self.repository, self._limit))
         self._state = ()
 
     def moved_to(self, repository: Repository) -> Overlay:
         """Return the same changes over another index of the same folder; those of what is gone go with it."""
         fresh = Overlay(repository, self._limit)
-        kept: dict[str, Entry | None] = {}
+        kept: dict[str, OverlayEntry | None] = {}
         for path, entry in self.changes.items():
             before = repository.kind(path)
             if (entry.kind != "file" or entry.content is not None or before == "file") if entry else before:
@@ -288,7 +273,6 @@ class Overlay:
         self._state = None
 
     def state(self) -> State:
-        """Return the changes as immutable JSON values, for `restore`."""
         if self._state is None:
             everything = {**self.changes, **self.hidden}
             self._state = tuple(to_change(path, everything[path]) for path in sorted(everything))
@@ -300,8 +284,8 @@ class Overlay:
         if not isinstance(state, list | tuple):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise UsageError(NO_STATE)
         try:
-            changes: dict[str, Entry | None] = {}
-            hidden: dict[str, Entry] = {}
+            changes: dict[str, OverlayEntry | None] = {}
+            hidden: dict[str, OverlayEntry] = {}
             for given in state:
                 path, entry = read_change(given)
                 if path in changes or path in hidden:
@@ -316,7 +300,7 @@ class Overlay:
             raise UsageError(NO_STATE) from None
         self._become(fresh)
 
-    def _check_whole(self, changes: Mapping[str, Entry | None], hidden: Mapping[str, Entry]) -> None:
+    def _check_whole(self, changes: Mapping[str, OverlayEntry | None], hidden: Mapping[str, OverlayEntry]) -> None:
         """Raise `ValueError` unless changes to the original make a tree."""
         for path, entry in changes.items():
             before = self.repository.kind(path)
@@ -355,11 +339,11 @@ def judged_copy(overlay: Overlay, limit: int, files: Mapping[str, bytes], withou
         if fresh.kind(path) == "folder":
             fresh.apply({**dict.fromkeys(fresh.inside(path)), path: None})
         _make_folder(fresh, parent_of(path)[0])
-        fresh.apply({path: Entry("file", content)})
+        fresh.apply({path: OverlayEntry("file", content)})
     return fresh
 
 
 def _make_folder(overlay: Overlay, path: str) -> None:
     if overlay.kind(path) != "folder":
         _make_folder(overlay, parent_of(path)[0])
-        overlay.apply({path: Entry("folder")})
+        overlay.apply({path: OverlayEntry("folder")})

@@ -217,7 +217,6 @@ class Installed(NamedTuple):
 
 
 def installed(overlay: Overlay) -> Installed:
-    """Return what was installed, by pip or by hand."""
     files = {path for path in overlay.changes if overlay.is_installed(path) and overlay.kind(path) in ("file", "other")}
     packages: list[str] = []
     owned: set[str] = set()

@@ -19,7 +19,7 @@ from natlang_envs.files import opening
 from natlang_envs.repository.entries import FILE_FLAGS, KEPT_BYTES, NOT_REGULAR, open_beneath, read_part
 from natlang_envs.repository.names import is_git, of_entry, on_disk, parts_of, shown
 from natlang_envs.repository.tree import MAX_DEPTH
-from natlang_envs.sandbox.changes.overlay import Entry, Overlay, parent_of
+from natlang_envs.sandbox.changes.overlay import Overlay, OverlayEntry, parent_of
 from natlang_envs.sandbox.isolation.files import PAGE, Files, whole_pages
 from natlang_envs.sandbox.isolation.temporary_folders import new_folder
 
@@ -51,7 +51,6 @@ class WorkFolder(Files):
         self._room = 0
 
     def is_folder(self, path: str) -> bool:
-        """Return whether a path, as bytes of the disk decoded, is a folder."""
         return self._overlay.kind(shown(path)) == "folder"
 
     @property
@@ -69,7 +68,6 @@ class WorkFolder(Files):
 
     @property
     def names(self) -> int:
-        """How many files and folders `fill` wrote."""
         return len(self._known)
 
     @property
@@ -135,7 +133,7 @@ class WorkFolder(Files):
             self._copy_large(path, opened)
             finish(opened, overlay.mode(path), owner)
 
-    def _make_hidden(self, root: int, path: str, entry: Entry, owner: int) -> None:
+    def _make_hidden(self, root: int, path: str, entry: OverlayEntry, owner: int) -> None:
         *parts, name = parts_of(path)
         with open_beneath(root, parts) as folder:
             if entry.kind == "folder":
@@ -161,13 +159,12 @@ class WorkFolder(Files):
             raise TooMuch(f"{what} took longer than {self._seconds:g} seconds")
 
     def collect(self, root: int) -> None:
-        """Take over what programs did in the folder, in which nothing may be running any more."""
         self._begin()
         self._room = self._limit
         os.fchmod(root, 0o700)
         seen: set[str] = set()
-        changes: dict[str, Entry | None] = {}
-        hidden: dict[str, Entry] = {}
+        changes: dict[str, OverlayEntry | None] = {}
+        hidden: dict[str, OverlayEntry] = {}
         try:
             changes.update((path, found) for path, found in self._walk(root, "", seen, hidden) if found is not None)
             changes.update(dict.fromkeys(list(self._missing(seen, changes))))
@@ -177,7 +174,7 @@ class WorkFolder(Files):
                 raise TooMuch(f"the program changed more than {self._limit} bytes of files") from None
             raise TooMuch(f"the program left what cannot be read ({error.strerror})") from None
 
-    def _missing(self, seen: set[str], changes: Mapping[str, Entry | None]) -> Iterable[str]:
+    def _missing(self, seen: set[str], changes: Mapping[str, OverlayEntry | None]) -> Iterable[str]:
         """Return what is not there any more, after a walk that saw `seen`, and `changes` in it."""
         return self._known - seen
 
@@ -185,8 +182,8 @@ class WorkFolder(Files):
         """Look at an open folder before what is in it."""
 
     def _walk(
-        self, root: int, top: str, seen: set[str], hidden: dict[str, Entry] | None
-    ) -> Iterator[tuple[str, Entry | None]]:
+        self, root: int, top: str, seen: set[str], hidden: dict[str, OverlayEntry] | None
+    ) -> Iterator[tuple[str, OverlayEntry | None]]:
         """Yield each path with what it became, None where nothing changed; `.git` goes into `hidden`."""
         most = self._most + MORE_ENTRIES
         waiting = [top]
@@ -216,7 +213,7 @@ class WorkFolder(Files):
 
     def _hidden_in(
         self, root: int, folder: int, each: os.DirEntry[str], path: str, status: os.stat_result, seen: set[str]
-    ) -> Iterator[tuple[str, Entry]]:
+    ) -> Iterator[tuple[str, OverlayEntry]]:
         first = self._changed(folder, each, path, status, anew=True)
         if first is not None:
             yield path, first
@@ -227,31 +224,31 @@ class WorkFolder(Files):
 
     def _changed(
         self, folder: int, each: os.DirEntry[str], path: str, status: os.stat_result, *, anew: bool
-    ) -> Entry | None:
+    ) -> OverlayEntry | None:
         """Return what something became; None where it is as it was. `anew`: there was nothing before."""
         overlay = self._overlay
         before = None if anew else overlay.kind(path)
         mode = stat.S_IMODE(status.st_mode) & 0o777
         if stat.S_ISDIR(status.st_mode):
             same = before == "folder" and mode == overlay.mode(path)
-            return None if same else Entry("folder", mode=None if mode == 0o755 else mode)
+            return None if same else OverlayEntry("folder", mode=None if mode == 0o755 else mode)
         if stat.S_ISLNK(status.st_mode):
             target = shown(os.readlink(each.name, dir_fd=folder))
             same = before == "other" and overlay.link(path) == target
-            return None if same else Entry("other", text=target, link=True)
+            return None if same else OverlayEntry("other", text=target, link=True)
         if not stat.S_ISREG(status.st_mode):
-            return Entry("other", text=NOT_REGULAR)
+            return OverlayEntry("other", text=NOT_REGULAR)
         if not anew and overlay.is_locked(path) and (status.st_size, mode) == (0, 0):
             return None
         with opening(each.name, FILE_FLAGS, dir_fd=folder) as opened:
             if before == "file" and overlay.size(path) == status.st_size and self._is_same(opened, path):
                 if mode == overlay.mode(path):
                     return None
-                return Entry("file", overlay.changed_content(path), mode=mode)
+                return OverlayEntry("file", overlay.changed_content(path), mode=mode)
             self._charge(status.st_size)
             content = read_part(opened, 0, status.st_size)
         usual = 0o755 if overlay.repository.is_executable(path) and not anew else 0o644
-        return Entry("file", content, mode=None if mode == usual else mode)
+        return OverlayEntry("file", content, mode=None if mode == usual else mode)
 
     def _charge(self, size: int) -> None:
         """Raise `OSError` where there is no room for a changed file: it is not even read then."""
@@ -290,13 +287,11 @@ def make_link(folder: int, name: bytes, target: str | None, owner: int) -> None:
 
 
 def make_folder(folder: int, name: str) -> None:
-    """Make a folder unless it is there."""
     with suppress(FileExistsError):
         new_folder(on_disk(name), folder)
 
 
 def finish(opened: int, mode: int, owner: int) -> None:
-    """Give an open file or folder its permissions and its owner."""
     os.fchown(opened, owner, owner)
     os.fchmod(opened, mode)
 

@@ -1,10 +1,9 @@
-"""The command lines that need no process, as the programs of these names answer them.
+"""The commands of the sandbox that need no process. One is added as a `Command` of a module that has a `KIND`.
 
-parser              splits a command line
-context             what they share: options, output with a limit, paths that cannot lead out, files to be read
-native              cd, ls, cat, head, tail and echo
-search              find, wc, sed -n and pwd
-editing             sed -i, and edits as models write them
-grep                grep
-regular_expression  what grep looks for, in time by the length of a line
+looking, searching, writing  the commands by kind
+table                        all of them, for the sandbox, the prompt and the page
+context                      how a command is described, options, output, paths
+files                        files as commands read them
+grep, regular_expression     the search in texts, in time by the length of a line
+parser                       command lines into words
 """

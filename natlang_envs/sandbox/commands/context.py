@@ -1,9 +1,9 @@
-"""What the native commands share: options, output with a limit, paths that cannot lead out, and files to be read."""
+"""What commands share: how one is described, options, output with a limit, and paths that cannot lead out."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,7 +14,6 @@ from natlang_envs.sandbox.changes.overlay import MAX_NAME, Overlay
 
 ROOT = "/work"
 MAX_PATH = 4096
-BLOCK = 1 << 20
 
 MISSING = "No such file or directory"
 NO_FOLDER = "Not a directory"
@@ -29,13 +28,13 @@ class CommandError(Exception):
         self.code = code
 
 
-class Stopped(Exception):  # noqa: N818 - no error of the command
-    """A limit is reached; the message is a plain sentence."""
+class LimitReached(Exception):  # noqa: N818 - no error of the command
+    """The message is a plain sentence that names the limit."""
 
 
 @contextmanager
 def named(what: str) -> Generator[None]:
-    """Put before what a command cannot do what it is about."""
+    """Begin the messages of errors in a block with what they are about."""
     try:
         yield
     except CommandError as error:
@@ -53,23 +52,19 @@ class Output:
         self._deadline = time.monotonic() + seconds
 
     def write(self, content: bytes) -> None:
-        """Write to standard output."""
         self.chunks.append(content[: self.room])
         self.room -= len(content)
         if self.room < 0:
-            raise Stopped(f"it wrote more than {self._limit} bytes")
+            raise LimitReached(f"it wrote more than {self._limit} bytes")
 
     def check_time(self) -> None:
-        """Raise `Stopped` when the time is up."""
         if time.monotonic() > self._deadline:
-            raise Stopped(f"it ran longer than {self._seconds:g} seconds")
+            raise LimitReached(f"it ran longer than {self._seconds:g} seconds")
 
     def line(self, text: str) -> None:
-        """Write one line to standard output."""
         self.write(f"{text}\n".encode("utf-8", "backslashreplace"))
 
     def fail(self, message: str) -> None:
-        """Write one line to standard error."""
         self.errors.append(message)
 
 
@@ -80,6 +75,39 @@ class CommandContext:
     files: Overlay
     cwd: str = ""
     given: bytes = b""
+
+
+class Command(NamedTuple):
+    """A command of the sandbox that needs no process.
+
+    Attributes:
+        name: The word that it begins with.
+        run: Executes it, given the words after the name, and returns the exit code.
+        help: How it is called, for the prompt of a model and the page.
+        reads_names: Whether it ends with the name of a file. In an answer, a full stop after the name is no part of it.
+    """
+
+    name: str
+    run: Callable[[CommandContext, Sequence[str], Output], int]
+    help: str
+    reads_names: bool = False
+
+
+class CommandKind(NamedTuple):
+    """Commands of one kind, which share a line of the prompt and of the page.
+
+    A module of this package that has one, called `KIND`, adds its commands to the sandbox.
+
+    Attributes:
+        help: The line; `{commands}` stands for how each is called.
+        commands: The commands in the order of the line.
+    """
+
+    help: str
+    commands: tuple[Command, ...]
+
+    def line(self) -> str:
+        return self.help.format(commands=", ".join(each.help for each in self.commands))
 
 
 def resolve(context: CommandContext, typed: str) -> tuple[str, Kind | None]:
@@ -121,7 +149,6 @@ def resolve(context: CommandContext, typed: str) -> tuple[str, Kind | None]:
 
 
 def existing(context: CommandContext, typed: str) -> tuple[str, Kind]:
-    """Return the path that a typed one leads to, and what is there."""
     path, kind = resolve(context, typed)
     if kind is None:
         raise CommandError(MISSING)
@@ -129,7 +156,6 @@ def existing(context: CommandContext, typed: str) -> tuple[str, Kind]:
 
 
 def resolve_target(context: CommandContext, typed: str) -> str:
-    """Return the path of a file that may be written."""
     with named(typed):
         path, kind = resolve(context, typed)
         if kind == "folder" or typed.endswith("/"):
@@ -171,80 +197,3 @@ def read_options(
                     raise CommandError(f"{name}: invalid option -- '{letter}'{hint}", code)
                 given.append(letter)
     return "".join(given), values, operands
-
-
-class Readable(NamedTuple):
-    """A file that is to be read: what returns up to a number of bytes of it from a place on, and how many it has."""
-
-    part: Callable[[int, int], bytes]
-    size: int
-
-    def blocks(self, output: Output) -> Iterator[bytes]:
-        """Yield the file block by block, as long as there is time."""
-        for start in range(0, self.size, BLOCK):
-            output.check_time()
-            yield self.part(start, BLOCK)
-
-    def lines(self, output: Output) -> Iterator[bytes]:
-        """Yield the lines without their ends; one that is longer than a block comes in pieces."""
-        rest = b""
-        for block in self.blocks(output):
-            *lines, rest = (rest + block).split(b"\n")
-            yield from lines
-            if len(rest) > BLOCK:
-                yield rest
-                rest = b""
-        if rest:
-            yield rest
-
-    def first(self, unit: str, count: int, room: int, start: int = 0) -> bytes:
-        """Return the first lines (unit `n`) or bytes from `start`."""
-        if unit == "c":
-            return self.part(start, min(count, room))
-        content = b""
-        while count and len(content) < room:  # block by block: ten lines are seldom more than one
-            block = self.part(start + len(content), min(BLOCK // 16, room - len(content)))
-            if not block:
-                break
-            lines = block.count(b"\n")
-            if lines >= count:
-                return content + block[: _line_end(block, count)]
-            count -= lines
-            content += block
-        return content
-
-    def last(self, unit: str, count: int, room: int) -> bytes:
-        """Return the last lines or bytes."""
-        if unit == "c":
-            length = min(count, self.size)
-            return self.part(self.size - length, min(length, room))
-        content = self.part(max(0, self.size - room), room)
-        end = len(content)
-        begin = end - 1 if content.endswith(b"\n") else end  # the line break at the end ends a line, it begins none
-        for _ in range(min(count, end)):
-            begin = content.rfind(b"\n", 0, max(begin, 0))
-            if begin < 0:
-                return content
-        return content[begin + 1 :] if count else b""
-
-    def begin(self, unit: str, skipped: int, output: Output) -> int:
-        """Return where the rest begins after so many lines or bytes."""
-        if unit == "c" or not skipped:
-            return skipped if unit == "c" else 0
-        start = 0
-        while start < self.size:  # block by block: the file may be larger than memory
-            output.check_time()
-            block = self.part(start, BLOCK)
-            lines = block.count(b"\n")
-            if lines >= skipped:
-                return start + _line_end(block, skipped)
-            skipped -= lines
-            start += len(block)
-        return start
-
-
-def _line_end(block: bytes, count: int) -> int:
-    end = 0
-    for _ in range(count):
-        end = block.find(b"\n", end) + 1
-    return end

@@ -10,10 +10,9 @@ from typing import Literal
 
 from natlang_envs.repository.names import on_disk
 from natlang_envs.repository.wildmatch import wildmatch
-from natlang_envs.sandbox.commands.context import ROOT, CommandContext, CommandError, Output, Readable, resolve
-from natlang_envs.sandbox.commands.native import readable
+from natlang_envs.sandbox.commands.context import ROOT, CommandContext, CommandError, Output, resolve
+from natlang_envs.sandbox.commands.files import Readable, readable, walk
 from natlang_envs.sandbox.commands.regular_expression import Expression, ExpressionError, Syntax
-from natlang_envs.sandbox.commands.search import walk
 
 _SNIFFED = 1 << 15  # bytes in which a NUL makes a file binary
 
@@ -30,8 +29,6 @@ _GLOBS = ("--include", "--exclude", "--exclude-dir")
 
 
 class _Grep:
-    """What a grep was told."""
-
     def __init__(self, words: Sequence[str]) -> None:
         self.flags = ""
         self.operands: list[str] = []
@@ -90,7 +87,6 @@ class _Grep:
 
 
 def grep(context: CommandContext, words: Sequence[str], output: Output) -> int:
-    """Show lines that a regular expression is found in."""
     asked = _Grep(words)
     flags = asked.flags
     kinds: dict[str, Syntax] = {"E": "extended", "F": "fixed", "P": "perl", "G": "basic"}
@@ -125,7 +121,6 @@ def _is_folder(context: CommandContext, typed: str) -> bool:
 
 
 def _files_of(context: CommandContext, asked: _Grep, typed: str, output: Output) -> Iterator[tuple[str, Readable]]:
-    """Yield the files that a grep reads, and how each is called."""
     if typed == "-":
         yield "(standard input)", readable(context, typed)
         return
@@ -145,8 +140,6 @@ def _files_of(context: CommandContext, asked: _Grep, typed: str, output: Output)
 
 
 class _Shower:
-    """Shows what a grep found, file by file."""
-
     def __init__(self, expression: Expression, asked: _Grep, output: Output, named: bool) -> None:
         self._expression = expression
         self._asked = asked

@@ -44,8 +44,6 @@ class DocumentError(ParseError):
 
 
 class CommandLine(NamedTuple):
-    """A command line."""
-
     words: tuple[str, ...]  # the words of the command
     target: str | None = None  # the file that standard output goes to, or None
     append: bool = False  # whether it is added at its end, not put in its place
@@ -56,7 +54,6 @@ class CommandLine(NamedTuple):
 
 
 def parse(line: str) -> CommandLine:
-    """Split a command line."""
     limit = MAX_DOCUMENT if _DOCUMENT.search(line.partition("\n")[0][:MAX_LINE]) else MAX_LINE
     if len(line) > limit:
         raise ParseError(f"the command line is longer than {limit} characters")
@@ -68,12 +65,10 @@ def parse(line: str) -> CommandLine:
         if not words:
             raise ParseError("there is no command")
         return CommandLine(words)
-    return _Reader(line).read()
+    return _LineReader(line).read()
 
 
-class _Reader:
-    """Reads one command line, character by character."""
-
+class _LineReader:
     def __init__(self, line: str) -> None:
         self._line = line
         self._at = 0
@@ -118,7 +113,6 @@ class _Reader:
         self._command = self._command._replace(**parts)
 
     def _end(self) -> CommandLine:
-        """Return the command that ends here."""
         if self._redirected:
             raise ParseError("there is no file after `>`")
         if not self._words:

@@ -75,9 +75,7 @@ def _is_word(character: str) -> bool:
 _SHORT: dict[str, Fits] = {"w": _is_word, "s": _CLASSES["space"], "d": _CLASSES["digit"]}
 
 
-class _Reader:
-    """Reads an expression into parts."""
-
+class _ExpressionReader:
     def __init__(self, text: str, kind: Syntax, ignore_case: bool) -> None:
         self._text = text
         self._basic = kind == "basic"
@@ -259,7 +257,7 @@ class Expression:
     def __init__(
         self, pattern: str, *, kind: Syntax = "basic", ignore_case: bool = False, bound: Literal["", "w", "x"] = ""
     ) -> None:
-        branches = tuple(_Reader(line, kind, ignore_case).read() for line in pattern.split("\n"))
+        branches = tuple(_ExpressionReader(line, kind, ignore_case).read() for line in pattern.split("\n"))
         whole = branches[0] if len(branches) == 1 else _Node("any", branches)
         ends = {"": (), "x": ("^", "$"), "w": ("not after a word", "not before a word")}[bound]
         self.needed = _needed(whole)

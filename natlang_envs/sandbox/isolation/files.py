@@ -20,7 +20,6 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 def whole_pages(size: int) -> int:
-    """Return the bytes of memory that a file of so many bytes takes up."""
     return -(-size // PAGE) * PAGE
 
 
@@ -63,11 +62,9 @@ class HostFolder(Files):
 
     @property
     def size(self) -> int:
-        """The bytes of all files, in whole pages."""
         return sum(whole_pages(each.stat().st_size) for each in self._folder.rglob("*") if each.is_file())
 
     def layer(self, owner: int) -> Layer | None:
-        """Return what is laid beneath."""
         return self._layer
 
     def is_folder(self, path: str) -> bool:
@@ -76,7 +73,6 @@ class HostFolder(Files):
         return found.is_dir() and not found.is_symlink()
 
     def fill(self, root: int, owner: int) -> None:
-        """Copy the folder in."""
         place = Path(f"/proc/self/fd/{root}")
         shutil.copytree(self._folder, place, symlinks=True, dirs_exist_ok=True)
         os.fchown(root, owner, owner)

@@ -206,7 +206,6 @@ class Bubblewrap(Isolation):
         self.name = f"bubblewrap ({program})"
 
     def lays(self) -> bool:
-        """Return whether the kernel and this machine's rules allow an overlay."""
         return not _why_no_layers(self)
 
     def _python(self) -> str:

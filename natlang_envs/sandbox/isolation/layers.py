@@ -68,7 +68,6 @@ def limit_terminals(first: int) -> None:
 
 
 def _inside(first: int, *command: str) -> subprocess.CompletedProcess[bytes]:
-    """Run a command in the namespaces of the process `first`."""
     with ExitStack() as opened:
         opened.enter_context(standard_descriptors())
         # Among the program's processes, so that what is killed with them does not remain, and since umount asks /proc.

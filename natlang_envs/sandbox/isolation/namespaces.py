@@ -149,7 +149,6 @@ class Namespaces:
         return _readable(self.end, _END)
 
     def kill(self) -> None:
-        """Tell every process in the namespaces to end."""
         # The first one itself: told to outlive bubblewrap, it would.
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(self.end, signal.SIGKILL)
@@ -191,14 +190,12 @@ class Namespaces:
 
 
 def _readable(descriptor: int, seconds: float) -> bool:
-    """Wait until there is something to read; return whether there is."""
     poll = select.poll()  # which knows descriptors beyond 1023 as well
     poll.register(descriptor, select.POLLIN)
     return bool(poll.poll(seconds * 1000))
 
 
 def _holding(theirs: ExitStack, content: bytes) -> int:
-    """Return a descriptor that a program reads `content` from."""
     opened = os.memfd_create("natlang")
     theirs.callback(os.close, opened)
     os.pwrite(opened, content, 0)
@@ -263,7 +260,6 @@ def _mounts(limits: Limits, files: Sequence[str], packages: str) -> list[str]:
 
 
 def _limits(limits: Limits) -> dict[int, int]:
-    """Return what the kernel keeps of the limits, for each process."""
     return {
         # As an ordinary user process 1, bubblewrap's, is the same user's.
         resource.RLIMIT_NPROC: limits.processes + (os.geteuid() != 0),

@@ -169,7 +169,6 @@ class Processes:
             yield from self._descriptors(process, pipes)
 
     def terminals(self) -> int:
-        """Return how many terminals there are."""
         with os.scandir(self._terminals) as terminals:
             return sum(name.name != "ptmx" for name in terminals)
 

@@ -55,7 +55,6 @@ class OwnFolder:
         self._finalizer = weakref.finalize(self, _close, self.path, lock, self.process)
 
     def close(self) -> None:
-        """Remove the folder and all that is in it."""
         self._finalizer()
 
 

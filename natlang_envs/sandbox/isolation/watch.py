@@ -78,7 +78,6 @@ class Watch:
         self._before = (0 if folder is None else entries(folder)) + below
 
     def look(self) -> str | None:
-        """Return a sentence that names the limit passed, or None."""
         if self._holds_too_much():
             return self._too_much_memory
         if (now := available_memory()) < _SHORT and now < self._available // 4:

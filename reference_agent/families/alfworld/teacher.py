@@ -15,7 +15,7 @@ from natlang_envs.alfworld.engine.goals import Goal
 from natlang_envs.alfworld.engine.grammar import NOTHING_HAPPENS
 from natlang_envs.alfworld.env import ALFWorldEnv
 from natlang_envs.alfworld.expert import Expert, Subgoal
-from natlang_envs.alfworld.observation_memory import Memory, type_of
+from natlang_envs.alfworld.observation_memory import ObservationMemory, type_of
 from natlang_envs.env import NatLangEnv
 from natlang_envs.prompt import PathStep
 from reference_agent.teachers.base import Lesson, Moment, Sayings, agrees, listing
@@ -29,7 +29,7 @@ _DONE = {"clean": "clean", "heat": "hot", "cool": "cool"}
 class _Here(NamedTuple):
     """What the last observation shows, and the place of the last command that names one; empty before it."""
 
-    shown: Memory
+    shown: ObservationMemory
     place: str
 
 
@@ -60,7 +60,9 @@ class ALFWorldTeacher:
         assert agrees(reflection, action, moment.commands), reflection
         return Lesson(reflection, action)
 
-    def _reflect(self, expert: Expert, known: Memory, here: _Here | None, action: str, mistaken: bool) -> str:
+    def _reflect(
+        self, expert: Expert, known: ObservationMemory, here: _Here | None, action: str, mistaken: bool
+    ) -> str:
         goal, subgoal = expert.goal, expert.subgoal
         assert subgoal is not None
         kind, thing_type, place, thing = subgoal
@@ -106,13 +108,13 @@ def make(env: NatLangEnv, rng: np.random.Generator, aloud: bool = False) -> ALFW
     return ALFWorldTeacher(rng, aloud)
 
 
-def _here(known: Memory, moment: Moment) -> _Here:
+def _here(known: ObservationMemory, moment: Moment) -> _Here:
     """Return where the agent is, as far as p(s) tells."""
     named = (name for step in reversed(moment.shown) for name in known.receptacles if step.action.endswith(f" {name}"))
     return _Here(_remember(moment.info["task"], (), moment.observation), next(named, ""))
 
 
-def _read_aloud(here: Memory, subgoal: Subgoal) -> str:
+def _read_aloud(here: ObservationMemory, subgoal: Subgoal) -> str:
     """Return what the current place contains of the sought type when searching, which may be nothing; else ""."""
     shown = next(iter(here.seen), "")
     if subgoal.kind not in ("find", "take") or not shown or (subgoal.kind == "take" and shown != subgoal.receptacle):
@@ -122,7 +124,7 @@ def _read_aloud(here: Memory, subgoal: Subgoal) -> str:
     return "it stays here" if here.count(subgoal.object_type, shown) else NONE
 
 
-def _why(goal: Goal, known: Memory, subgoal: Subgoal) -> tuple[str, Sequence[str]]:
+def _why(goal: Goal, known: ObservationMemory, subgoal: Subgoal) -> tuple[str, Sequence[str]]:
     """Return what kind of sentence says why, true of what the prompt shows, and the places searched in vain."""
     kind, wanted, place, thing = subgoal
     if kind == "find":
@@ -142,21 +144,21 @@ def _why(goal: Goal, known: Memory, subgoal: Subgoal) -> tuple[str, Sequence[str
     return "place_done" if done else {"look": "lamp"}.get(kind, kind), ()
 
 
-def _before(known: Memory, place: str) -> str:
+def _before(known: ObservationMemory, place: str) -> str:
     """Return the place of the same type that was searched last, if `place` is the next in the room's list; else ""."""
     last = next(reversed(known.seen), "")
     follows = (last, place) in pairwise(known.receptacles) and type_of(last) == type_of(place)
     return last if follows else ""
 
 
-def _passed(order: Sequence[str], known: Memory, place: str) -> list[str] | None:
+def _passed(order: Sequence[str], known: ObservationMemory, place: str) -> list[str] | None:
     """Return the types of places that come before that of `place` in a search, if all of these were looked into."""
     types = list(dict.fromkeys(map(type_of, order)))
     earlier = types[: types.index(type_of(place))]
     return earlier if all(name in known.seen for name in order if type_of(name) in earlier) else None
 
 
-def _act(known: Memory, subgoal: Subgoal, action: str) -> str:
+def _act(known: ObservationMemory, subgoal: Subgoal, action: str) -> str:
     """Return what kind of sentence names the command."""
     kind, _, place, thing = subgoal
     if action == f"go to {place}":
@@ -167,9 +169,9 @@ def _act(known: Memory, subgoal: Subgoal, action: str) -> str:
     return "do" if serves else "other"
 
 
-def _remember(task: str, shown: Sequence[PathStep], observation: str) -> Memory:
+def _remember(task: str, shown: Sequence[PathStep], observation: str) -> ObservationMemory:
     """Return what can be known from the part of the path that p(s) shows."""
-    known = Memory(task)
+    known = ObservationMemory(task)
     for text in (*(step.feedback for step in shown), observation):
         if text.strip() != NOTHING_HAPPENS:
             known.read(text)

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from natlang_envs.alfworld.engine.grammar import TASK_PREFIX, listing
 from natlang_envs.alfworld.games.floor_plans import floor_plans, room, room_numbers
-from natlang_envs.alfworld.observation_memory import Memory, type_of
+from natlang_envs.alfworld.observation_memory import ObservationMemory, type_of
 from natlang_envs.prompt import reflection_prompt
 from reference_agent.data_set import Example
 from reference_agent.families import phrases
@@ -80,7 +80,7 @@ def ask(state: str, whole: bool, rng: np.random.Generator) -> tuple[str, list[tu
     seen = f"{_OBSERVATION}On the {place}, you see {listing(f'a {each}' for each in listed)}."
     start = state.index(TASK_PREFIX)
     before = state[: state.rindex(_OBSERVATION)] if whole else state[start : state.index("\n", start) + 1]
-    room = Memory(state).receptacles if whole else ()
+    room = ObservationMemory(state).receptacles if whole else ()
     there = [*listed, *room]
     types = [type_of(each) for each in there]
     asked: list[tuple[str, str]] = []

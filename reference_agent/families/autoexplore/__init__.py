@@ -1,9 +1,7 @@
 """AutoExplore: teachers that know where the file is, and their sentences.
 
 memory          lessons for the player that recalls, and its training
-mender          lessons for the player that mends code
 search_teacher  searches for words
-searcher        lessons for the player that searches, and its training
 teacher         walks: why each command of the way, true of what is shown
 visits          which files it reads, in vain and on, and the commands to them
 """

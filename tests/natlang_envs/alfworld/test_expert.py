@@ -14,7 +14,7 @@ from natlang_envs.alfworld.engine.world import World
 from natlang_envs.alfworld.expert import Expert, ExpertAgent
 from natlang_envs.alfworld.games.floor_plans import Aim
 from natlang_envs.alfworld.games.generator import sentence
-from natlang_envs.alfworld.observation_memory import Memory, read_goal
+from natlang_envs.alfworld.observation_memory import ObservationMemory, read_goal
 from natlang_envs.alfworld.usual_locations import UsualLocations, usual_locations
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput
@@ -75,7 +75,7 @@ def test_a_text_without_a_room_is_refused() -> None:
 
 
 def test_the_memory_holds_what_was_said() -> None:
-    memory = Memory(ROOM.format("a cabinet 1, a desk 1, and a fridge 1", "put a mug in desk."))
+    memory = ObservationMemory(ROOM.format("a cabinet 1, a desk 1, and a fridge 1", "put a mug in desk."))
     assert memory.receptacles == ("cabinet 1", "desk 1", "fridge 1")
     memory.read("You arrive at loc 3. The fridge 1 is closed.")
     assert memory.closed == {"fridge 1"}

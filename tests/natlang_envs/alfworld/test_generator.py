@@ -22,7 +22,7 @@ from natlang_envs.alfworld.engine.world import World
 from natlang_envs.alfworld.games.floor_plans import floor_plans, room
 from natlang_envs.alfworld.games.generator import (
     EXAMPLE,
-    TaskId,
+    GeneratedTaskId,
     aim_of,
     draw_task_id,
     generate,
@@ -58,7 +58,7 @@ def sample(count: int) -> list[str]:
     rng, found = random.Random(0), list[str]()
     for index in range(count):
         task_type, seen = TASK_TYPES[index % 6], index // 6 % 6 > 0
-        found.append(str(TaskId(task_type, rng.choice(rooms_for(task_type, seen)), rng.randrange(1_000))))
+        found.append(str(GeneratedTaskId(task_type, rng.choice(rooms_for(task_type, seen)), rng.randrange(1_000))))
     return found
 
 
@@ -144,7 +144,7 @@ def test_the_objects_of_the_task_are_enough_and_none_is_where_it_shall_go() -> N
 
 def test_neighbours_differ_in_where_things_lie() -> None:
     for task_type, number in (("pick_heat_then_place_in_recep", 12), ("pick_two_obj_and_place", 424)):
-        games = [parse_game(generate(str(TaskId(task_type, number, n)))) for n in range(12)]
+        games = [parse_game(generate(str(GeneratedTaskId(task_type, number, n)))) for n in range(12)]
         for one, two in combinations(map(contents, games), 2):
             same = sum((Counter(one[place]) & Counter(two[place])).total() for place in one)
             assert same < 0.7 * sum(map(len, one.values()))
@@ -152,10 +152,10 @@ def test_neighbours_differ_in_where_things_lie() -> None:
 
 
 def test_neighbours_differ_in_what_they_ask() -> None:
-    aims = Counter(aim_of(TaskId("pick_and_place_simple", 12, n)) for n in range(300))
+    aims = Counter(aim_of(GeneratedTaskId("pick_and_place_simple", 12, n)) for n in range(300))
     assert len(aims) > 12
     assert max(aims.values()) < 60
-    assert len({generate(str(TaskId(LOOK, 308, n))).task for n in range(30)}) > 10
+    assert len({generate(str(GeneratedTaskId(LOOK, 308, n))).task for n in range(30)}) > 10
 
 
 def test_the_grammar_changes_nothing_but_the_grammar() -> None:

@@ -22,7 +22,7 @@ from natlang_envs.conformance import CHECKS, Case, Check, NotApplicable
 from natlang_envs.errors import UsageError
 from tests.support.alfworld_real import needs_textworld
 from tests.support.alfworld_samples import win_by_the_plan
-from tools.alfworld.parity_recordings import Recording, differences, play
+from tools.alfworld.parity_recordings import EngineRecording, differences, play
 from tools.alfworld.textworld_speed import faster
 
 TASKS = RealisticTasks("all", goals="all")
@@ -163,6 +163,6 @@ def test_a_game_is_played_as_textworld_plays_it(number: int, task_type: str) -> 
     )
     text = realistic_game(name).text(GRAMMARS[number % len(GRAMMARS)])
     with faster():
-        recording = Recording(name, text.grammar, {}, 0.0, play(TextWorldWorld(text), text, name))
+        recording = EngineRecording(name, text.grammar, {}, 0.0, play(TextWorldWorld(text), text, name))
     assert list(differences(recording, parse_game(text))) == []
     assert recording.plan_won

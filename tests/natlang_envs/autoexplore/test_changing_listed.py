@@ -14,7 +14,7 @@ from natlang_envs.autoexplore.changing.picking.books import shipped_books
 from natlang_envs.autoexplore.changing.picking.env import AutoExploreChangeEnv
 from natlang_envs.autoexplore.changing.picking.tasks import Bench, ChangeTasks, kinds_of_task, make_tasks
 from natlang_envs.autoexplore.changing.repositories import LISTED
-from natlang_envs.making import make_env
+from natlang_envs.make_env import make_env
 from natlang_envs.repository.texts import FILE_BUDGET
 
 IDS = [entry.id for entry in natlang_envs.ENVIRONMENTS if "Change" in entry.id and "Free" not in entry.id]

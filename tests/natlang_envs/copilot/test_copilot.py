@@ -14,7 +14,7 @@ from natlang_envs.copilot.copilot import (
     AutoExploreCopilot,
     Ending,
     Mode,
-    Shown,
+    PromptContent,
     Turn,
     describe,
 )
@@ -173,7 +173,7 @@ def test_the_prompt_tells_the_state_of_the_sandbox(boats: Path) -> None:
 
 def test_what_a_prompt_leaves_out(boats: Path) -> None:
     write(boats, {f"many/{number:03}": "" for number in range(250)} | {"long.txt": "y" * 10_000})
-    shown = Shown(files=False, results=2, characters=100)
+    shown = PromptContent(files=False, results=2, characters=100)
     with AutoExploreCopilot("Which?", open_repository(boats, again=True), shown=shown) as copilot:
         for line in ("cat README.md", "cat long.txt", f"echo {'z' * 500}"):
             copilot.take(line)
@@ -182,14 +182,14 @@ def test_what_a_prompt_leaves_out(boats: Path) -> None:
         assert "Boats" not in prompt
         assert part(prompt, "Earlier result: cat long.txt").startswith("y" * 100 + "\n[cut: 100 of 10,000 characters")
         assert f"3. echo {'z' * 295} … [cut]" in prompt
-        copilot.shown = Shown()
+        copilot.shown = PromptContent()
         copilot.take("cd many")
         assert part(copilot.prompt(), "Files here").endswith("199\n(and 50 more: see ls)")
 
 
 def test_choices_are_the_commands_of_the_environment(boats: Path) -> None:
     write(boats, {f"many/{number:02}": f"number {number}\n" for number in range(40)})
-    with AutoExploreCopilot("Which?", open_repository(boats, again=True), shown=Shown(choices=True)) as copilot:
+    with AutoExploreCopilot("Which?", open_repository(boats, again=True), shown=PromptContent(choices=True)) as copilot:
         env = OpenQuestionEnv(copilot.sandbox.repository, "Which?", 30)
         _, info = env.reset()
         for wanted in ("cd src", "cat -n", "cat a b.py", "cd ..", "cd many", "next page", "cat 30", "previous page"):
@@ -234,7 +234,7 @@ def test_a_result_in_words() -> None:
         ({"repository": __file__}, "is a file"),
         ({"mode": "guess"}, "unknown mode 'guess'"),
         ({"steps": 0}, "steps must be a whole number of at least 1"),
-        ({"mode": "change", "shown": Shown(choices=True)}, "to identify a file only"),
+        ({"mode": "change", "shown": PromptContent(choices=True)}, "to identify a file only"),
     ],
 )
 def test_bad_arguments_are_one_line(boats: Path, change: dict[str, object], says: str) -> None:
@@ -254,7 +254,7 @@ def test_an_original_that_changes_is_named(boats: Path) -> None:
 
 
 def play(folder: Path, name: str, question: str, steps: int = 30) -> AutoExploreCopilot:
-    with AutoExploreCopilot(question, folder, steps=steps, shown=Shown(choices=True)) as copilot:
+    with AutoExploreCopilot(question, folder, steps=steps, shown=PromptContent(choices=True)) as copilot:
         copilot.run(AgentDriver(name, load_agent(name), seed=1))
         return copilot
 
@@ -280,7 +280,7 @@ def test_an_agent_that_says_what_is_not_listed_moves_nothing(boats: Path) -> Non
     def wild(view: AgentInput) -> str:
         return "echo `cat x` > README.md\nls" if len(view.path) % 2 else "cd src/deep"
 
-    with AutoExploreCopilot("Which?", boats, shown=Shown(choices=True)) as copilot:
+    with AutoExploreCopilot("Which?", boats, shown=PromptContent(choices=True)) as copilot:
         assert copilot.run(AgentDriver("wild", wild)) == Ending("no command")
         assert copilot.sandbox.cwd == ""
         assert copilot.sandbox.changed_files() == ()

@@ -161,7 +161,7 @@ def test_other_words_for_the_end_of_a_change(calc: Path, said: str) -> None:
 
 
 def test_an_expression_that_takes_for_ever_is_stopped(calc: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("natlang_envs.sandbox.commands.editing._SECONDS", 0.5)
+    monkeypatch.setattr("natlang_envs.sandbox.commands.writing._SECONDS", 0.5)
     write(calc, {"a.txt": "a" * 60})
     with AutoExploreCopilot("Mend it.", calc, mode="change") as copilot:
         result = copilot.take(r"sed -i 's/\(a*\)*b/x/' a.txt").result

@@ -16,7 +16,7 @@ from natlang_envs.copilot.copilot import AutoExploreCopilot
 from natlang_envs.errors import UsageError
 from natlang_envs.repository.entries import open_folder
 from natlang_envs.repository.tree import open_repository
-from natlang_envs.sandbox.changes.overlay import Entry, Overlay
+from natlang_envs.sandbox.changes.overlay import Overlay, OverlayEntry
 from natlang_envs.sandbox.changes.patch import changed_files, patch
 from natlang_envs.sandbox.changes.work_folder import WorkFolder
 from natlang_envs.sandbox.isolation.files import NO_OWNER
@@ -338,7 +338,7 @@ def test_a_file_that_may_not_be_read_is_there_and_its_change_is_named(does: str,
             assert b"locked" not in patch(found.values())
         with AutoExploreSandbox(source) as sandbox:
             assert "Permission denied" in sandbox.execute("cat locked").stderr
-            sandbox.overlay.apply({"locked": Entry("file", b"new")})
+            sandbox.overlay.apply({"locked": OverlayEntry("file", b"new")})
             assert sandbox.diff() == "locked may not be read, so its change is not in the patch\n"
 
     as_an_ordinary_user(look)

@@ -13,7 +13,7 @@ import pytest
 from natlang_envs.repository.entries import KEPT_BYTES
 from natlang_envs.repository.tree import open_repository
 from natlang_envs.sandbox import AutoExploreSandbox
-from natlang_envs.sandbox.sandbox import NATIVE
+from natlang_envs.sandbox.commands.table import NATIVE
 from tests.support.folders import write
 from tests.support.isolation_here import isolation_or_skip
 

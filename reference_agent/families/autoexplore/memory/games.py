@@ -17,7 +17,7 @@ from natlang_envs.files import json_line, write_whole
 from natlang_envs.repository.navigation import navigation_of
 from natlang_envs.repository.texts import FILE_BUDGET
 from natlang_envs.repository.tree import open_repository
-from natlang_envs.repository.walk import Place, Seen, Walk
+from natlang_envs.repository.walk import PagePosition, Walk, WalkHistory
 from reference_agent.memory.judging import Judgement, Reading, Scale, shown_text
 from reference_agent.memory.names import NameMemory
 from reference_agent.memory.plan import Candidate, Desk, Goal, Settings, located
@@ -61,7 +61,7 @@ def kept_games(
         question = label.asked(wording)
         walk = Walk()
         recalled = memory.recall(names.index(label.repository), question, files)
-        candidates, _ = located(recalled, known.files, Seen(walk, {}, {}))
+        candidates, _ = located(recalled, known.files, WalkHistory(walk, {}, {}))
         shows = navigation_of(open_repository(folders[label.repository]), FILE_BUDGET)
         readings = [
             [
@@ -88,14 +88,14 @@ def read_games(path: Path, memory: NameMemory) -> list[Kept]:
     names = [each.name for each in memory.known]
     walks = {each.name: Walk() for each in memory.known}
     for name, walk in walks.items():
-        located([], memory.known[names.index(name)].files, Seen(walk, {}, {}))
+        located([], memory.known[names.index(name)].files, WalkHistory(walk, {}, {}))
     return [
         Kept(
             label,
             depth,
             tuple(right),
             tuple(
-                Candidate(path, rank, part, belief, Place(tuple(folder), page))
+                Candidate(path, rank, part, belief, PagePosition(tuple(folder), page))
                 for path, rank, part, belief, (folder, page) in candidates
             ),
             walks[label.partition("/")[0]],

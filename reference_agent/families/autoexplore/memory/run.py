@@ -18,12 +18,12 @@ from natlang_envs.tasks import hash_fraction
 from reference_agent.families.autoexplore.memory.games import Kept, kept_games, read_games, write_games
 from reference_agent.families.autoexplore.memory.learning import count, folds_of, remember
 from reference_agent.families.autoexplore.memory.teaching import Lessons, imitate, reinforce, share
-from reference_agent.families.autoexplore.searcher.run import claim
 from reference_agent.memory.judging import LiftJudge, Scale, WordJudge
 from reference_agent.memory.names import NameMemory
 from reference_agent.memory.plan import Settings
 from reference_agent.memory.player import ABOUT, LIFT, MEMORY, POLICY
 from reference_agent.memory.policy import GoalPolicy
+from reference_agent.run.inputs import claim_inputs
 
 Report = Callable[[str, int, int, float], None]
 _FOLDS = 5
@@ -70,7 +70,7 @@ def train_player(
     out.mkdir(parents=True, exist_ok=True)
     with only_process(out):
         told = {"model": model, "seeds": seeds, "questions": questions, **lessons._asdict()}
-        claim(out, {**told, "repositories": list(folders)}, "players")
+        claim_inputs(out / "settings.json", {**told, "repositories": list(folders)})
         torch.set_num_threads(1)
         settings = Settings(lift=LIFT if model else 0.0)
         games, held = _games(out, folders, train, validation, model, questions, device, report)

@@ -1,1 +1,0 @@
-"""How the judge of `reference_agent.mender` is taught: it plays AutoExplore-Change."""
