@@ -137,16 +137,13 @@ def test_training_makes_every_room_of_the_run_and_an_agent(out: Path) -> None:
     assert [each.actions for each in drawn[0]] == [each.actions for each in after]
 
 
-def test_the_reflector_does_not_move_and_there_may_be_none(out: Path) -> None:
-    train(quick_config(), out, silent)
-    again = out.with_name("again")
-    shutil.copytree(out, again)
-    shutil.rmtree(again / "policy")
-    shutil.rmtree(again / "rl")
-    train(quick_config(), again, silent)
-    assert same(out / "reflector", again / "reflector")
-    assert same(out / "policy", again / "policy"), "the same seed gives the same policy"
-    without = out.with_name("without")
+def test_the_reflector_does_not_move_and_there_may_be_none(trained: Path, out_trained: Path) -> None:
+    shutil.rmtree(out_trained / "policy")
+    shutil.rmtree(out_trained / "rl")
+    train(quick_config(), out_trained, silent)
+    assert same(trained / "reflector", out_trained / "reflector")
+    assert same(trained / "policy", out_trained / "policy"), "the same seed gives the same policy"
+    without = out_trained.with_name("without")
     train(quick_config("reflect=false"), without, silent)
     assert not (without / "reflector").exists()
     _, played = evaluate(load_agent(f"reflect-rl:{without}"), "dangerous-taxi-pickup/v1")
@@ -341,8 +338,8 @@ def test_bad_input_is_one_line_and_exit_code_2(
     assert not out.exists()
 
 
-def test_a_folder_of_another_run_is_refused_and_stays(out: Path) -> None:
-    train(quick_config(), out, silent)
+def test_a_folder_of_another_run_is_refused_and_stays(out_trained: Path) -> None:
+    out = out_trained
     before = (out / "settings.json").read_bytes()
     with pytest.raises(UsageError, match="holds a run with other settings"):
         train(quick_config("seed=1"), out, silent)
@@ -354,8 +351,8 @@ def test_a_folder_of_another_run_is_refused_and_stays(out: Path) -> None:
         train(quick_config(), other, silent)
 
 
-def test_a_checkpoint_of_another_model_and_a_damaged_one_are_refused(out: Path) -> None:
-    train(quick_config(), out, silent)
+def test_a_checkpoint_of_another_model_and_a_damaged_one_are_refused(out_trained: Path) -> None:
+    out = out_trained
     other = out.with_name("other")
     train(quick_config("model.width=48", "model.inner=96"), other, silent)
     for damage, message in (("other", "another model"), ("truncated", "is damaged"), ("progress", "is no checkpoint")):
@@ -376,8 +373,8 @@ def test_a_checkpoint_of_another_model_and_a_damaged_one_are_refused(out: Path) 
             train(quick_config(), broken, silent)
 
 
-def test_a_damaged_curve_is_made_again_as_its_message_says(out: Path) -> None:
-    train(quick_config(), out, silent)
+def test_a_damaged_curve_is_made_again_as_its_message_says(out_trained: Path) -> None:
+    out = out_trained
     before = read_curve(out)
     for content in ("{", '{"a": 1}', '[{"episodes": 1}]', "3"):
         (out / "curve.json").write_text(content)
