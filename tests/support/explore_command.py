@@ -50,14 +50,8 @@ def environment(**changes: str) -> dict[str, str]:
     return {**kept, "PYTHONPATH": str(ROOT), "COLUMNS": "80", "NO_COLOR": "1", **changes}
 
 
-def explore(*arguments: str, stdin: str = "", **changes: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *arguments], input=stdin, capture_output=True, text=True, env=environment(**changes), timeout=90
-    )
-
-
-def explore_here(*arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
-    """Run the command in this process, which is quicker; for what reads no standard input and gets no signal."""
+def explore_here(*arguments: str, stdin: str = "", **changes: str) -> subprocess.CompletedProcess[str]:
+    """Run the command in this process, which is quicker; for what gets no signal."""
     out, errors = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch:
         for name in [each for each in os.environ if "OPENAI" in each]:
@@ -65,6 +59,7 @@ def explore_here(*arguments: str, **changes: str) -> subprocess.CompletedProcess
         for name, value in {"COLUMNS": "80", "NO_COLOR": "1", **changes}.items():
             patch.setenv(name, value)
         patch.setattr(sys, "argv", ["natlang", "explore", *arguments])
+        patch.setattr(sys, "stdin", io.StringIO(stdin))
         patch.setattr(sys, "stdout", out)
         patch.setattr(sys, "stderr", errors)
         with pytest.raises(SystemExit) as left:
