@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from math import fsum
 from typing import Literal, NamedTuple
 
 from natlang_envs.errors import UsageError, check_count, require_choice
@@ -112,8 +113,8 @@ def _look_at(index: FileIndex, path: str, score: float, rarity: dict[str, float]
     def value(number: int) -> tuple[float, int]:
         around = range(number - _AROUND, number + _AROUND + 1)
         here, near = words[number], frozenset[str]().union(*(words.get(each, ()) for each in around))
-        worth = sum((rarity[word] + 0.01) * (_AGAIN if word in known else 1.0) for word in here)
-        worth += _NEAR * sum(rarity[word] for word in near - here)
+        worth = fsum((rarity[word] + 0.01) * (_AGAIN if word in known else 1.0) for word in here)
+        worth += _NEAR * fsum(rarity[word] for word in near - here)
         worth *= _IMPORTED if _IMPORTS.match(text[number]) else 1.0
         # Of two lines with the same words, the shorter one says more with them.
         return worth - min(len(text[number]), 1_000) / 10_000, -number

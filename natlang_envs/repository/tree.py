@@ -160,6 +160,7 @@ class Repository(Renewable):
 
     @property
     def shows_ignored(self) -> bool:
+        """Whether files that git ignores are included."""
         return self._ignored
 
     def folder(self, path: str) -> Folder:
@@ -171,9 +172,11 @@ class Repository(Renewable):
         return self._folders[path]
 
     def others(self, path: str) -> tuple[str, ...]:
+        """Return the sorted names in a folder that are neither folders nor files, such as sockets."""
         return self._others.get(path, ())
 
     def kind(self, path: str) -> Kind | None:
+        """Return whether a path is a file, a folder or something else; None if it does not exist."""
         if path in self._marks:
             return "file"
         if path in self._folders:
@@ -274,6 +277,7 @@ class Repository(Renewable):
             raise self._changed(path)
 
     def is_executable(self, path: str) -> bool:
+        """Return whether a path is a file with the owner's execute permission."""
         mark = self._marks.get(path)
         return mark is not None and bool(mark.mode & 0o100)
 

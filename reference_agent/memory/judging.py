@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from math import sqrt
+from math import fsum, sqrt
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -65,7 +65,7 @@ def window_of(question: str, text: str, size: int = WINDOW) -> str:
             length += len(lines[last]) + 1
             found |= held[last]
             last += 1
-        told = sum(worth[word] for word in found) + 0.1 * len(found)
+        told = fsum(worth[word] for word in found) + 0.1 * len(found)  # the same in any order of the set
         if told > best:
             best, begin, end = told, first, last
         if last == len(lines):

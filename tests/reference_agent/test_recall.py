@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import gymnasium
@@ -151,6 +154,24 @@ def test_a_window_is_a_part_of_the_text(question: str, text: str, size: int):
 def test_a_window_holds_the_lines_that_speak_of_the_question():
     text = FILLER + "The gate is greased with tallow.\n" + FILLER
     assert "tallow" in window_of("What is the gate greased with?", text, 100)
+
+
+def test_a_window_does_not_depend_on_the_seed_of_hashing():
+    script = (
+        "import random; from reference_agent.memory.judging import window_of\n"
+        "draw = random.Random(0)\n"
+        "words = [''.join(draw.choices('abcdefghij', k=5)) for _ in range(60)]\n"
+        "for _ in range(100):\n"
+        "    text = '\\n'.join(' '.join(draw.choices(words, k=9)) for _ in range(60))\n"
+        "    print(window_of(' '.join(draw.sample(words, 12)), text))"
+    )
+    first, second = (
+        subprocess.run(
+            [sys.executable, "-c", script], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True
+        ).stdout
+        for seed in ("1", "2")
+    )
+    assert first == second
 
 
 def test_lifts_are_kept_and_a_line_that_was_cut_is_computed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
