@@ -8,16 +8,17 @@ import sys
 from collections.abc import Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
 
 def run_here(
-    program: str, *arguments: str, stdin: str = "", environment: Mapping[str, str | None]
+    program: str, *arguments: str, stdin: str = "", environment: Mapping[str, str | None] = MappingProxyType({})
 ) -> subprocess.CompletedProcess[str]:
     """Run an installed command that gets no signal; a variable that is None is unset.
 
-    Modules that it imports from the current folder are forgotten: the next command reads them again.
+    Modules that it imports from a reader's folder are forgotten: the next command reads them again.
     """
     (script,) = entry_points(group="console_scripts", name=program)
     out, errors, before = io.StringIO(), io.StringIO(), {*sys.modules}
@@ -31,7 +32,8 @@ def run_here(
         patch.setattr(sys, "stderr", errors)
         with pytest.raises(SystemExit) as left:
             script.load()()
-    for name in {*sys.modules} - before:
-        if (file := getattr(sys.modules[name], "__file__", None)) and Path(file).is_relative_to(Path.cwd()):
-            del sys.modules[name]
+    if not Path(sys.prefix).is_relative_to(Path.cwd()):
+        for name in {*sys.modules} - before:
+            if (file := getattr(sys.modules[name], "__file__", None)) and Path(file).is_relative_to(Path.cwd()):
+                del sys.modules[name]
     return subprocess.CompletedProcess(arguments, int(left.value.code or 0), out.getvalue(), errors.getvalue())
