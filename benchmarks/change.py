@@ -14,7 +14,7 @@ import gymnasium
 from harness import SINGLE_STEPS, TURNS, Measure, at_most, compare, publish_and_exit, sample_and_step, timed
 
 from natlang_envs.autoexplore.baselines import bm25_of
-from natlang_envs.autoexplore.changing.picking.tasks import make_tasks
+from natlang_envs.change.listed_edits.tasks import make_tasks
 from natlang_envs.evaluation import evaluate
 from natlang_envs.evaluation.agents import load_agent
 from natlang_envs.evaluation.protocols import Episode, Protocol
@@ -32,8 +32,10 @@ VERIFIED, RESETS = 1_000, 2_000
 def question() -> gymnasium.Env[str, str]:
     """Return a game of AutoExplore over the repository of a task."""
     tasks = make_tasks("validation", "embedded", None)
-    shelf = tasks.load(next(tasks.ids()), FILE_BUDGET).shelf
-    return gymnasium.make(EXPLORE, repository=str(shelf.root), question="Which one?", target=next(iter(shelf.texts)))
+    repository = tasks.load(next(tasks.ids()), FILE_BUDGET).repository
+    return gymnasium.make(
+        EXPLORE, repository=str(repository.root), question="Which one?", target=next(iter(repository.texts))
+    )
 
 
 def resets(dataset: str) -> Measure:
@@ -83,10 +85,10 @@ def hits(dataset: str) -> Iterator[Measure]:
         found = [0, 0]
         ids = list(tasks.ids())
         for task_id in ids:
-            bench = tasks.load(task_id, FILE_BUDGET)
-            ranked = bm25_of(open_repository(bench.shelf.root)).rank(bench.question)
-            sources = [each.path for each in ranked if each.path in bench.shelf.texts]
-            found = [found[0] + (bench.file in sources[:1]), found[1] + (bench.file in sources[:3])]
+            task = tasks.load(task_id, FILE_BUDGET)
+            ranked = bm25_of(open_repository(task.repository.root)).rank(task.question)
+            sources = [each.path for each in ranked if each.path in task.repository.texts]
+            found = [found[0] + (task.file in sources[:1]), found[1] + (task.file in sources[:3])]
         shown = [f"{100 * each / len(ids):.0f}%" for each in found]
         yield Measure(f"{split}, {len(ids)} issues: BM25's first source is the broken one; theirs: of three", *shown)
 

@@ -17,8 +17,8 @@ _TAXI = "natlang_envs.dangerous_taxi.env:DangerousTaxiEnv"
 _TAXI_ARRAYS = "natlang_envs.dangerous_taxi.vector:DangerousTaxiVectorEnv"
 _EXPLORE = "natlang_envs.autoexplore.env:AutoExploreEnv"
 _SEARCH = "natlang_envs.autoexplore.searching.env:AutoExploreSearchEnv"
-_CHANGE = "natlang_envs.autoexplore.changing.picking.env:AutoExploreChangeEnv"
-_CHANGE_FREE = "natlang_envs.autoexplore.freely.env:AutoExploreChangeFreeEnv"
+_CHANGE = "natlang_envs.change.listed_edits.env:AutoExploreChangeEnv"
+_CHANGE_FREE = "natlang_envs.change.free_edits.env:AutoExploreChangeFreeEnv"
 _ALFWORLD = "natlang_envs.alfworld.env:ALFWorldEnv"
 
 

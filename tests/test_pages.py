@@ -60,7 +60,7 @@ NOT_RUN = (
     Left(
         "autoexplore.md",
         r"natlang evaluate --protocol autoexplore-change-free",
-        "tests/natlang_envs/autoexplore/test_freely_env.py lets a model play",
+        "tests/natlang_envs/change/test_free_env.py lets a model play",
     ),
     Left("contract.md", r"pytest", OWN),
     Left("evaluate.md", r".* --backend ray", GPU),

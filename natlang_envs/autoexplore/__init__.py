@@ -9,10 +9,7 @@ baselines        BM25 and depth-first search
 protocols        writes the evaluation protocols
 searching/       AutoExplore-Search: a search command in place of folders
 agent_driver     an agent of the suite in the place of the copilot's person
-changing/        AutoExplore-Change: mend broken code; makes its tasks from a repository with tests
-freely/          AutoExplore-ChangeFree: free editing in the sandbox, and the lab that tests it
 dataset/         the labelled dataset: fetching, labels, checks
-harbor/          questions and changes as Harbor's task folders
 
 The repository's index, the sandbox and the copilot are packages of their own; this one exports their public names, too.
 """

@@ -147,7 +147,7 @@ def _repositories() -> str:
 
 def _lab() -> str:
     _isolation()
-    return f"its tests run with {_module('autoexplore.freely.lab').lab().name}"
+    return f"its tests run with {_module('change.free_edits.pinned_pytest').lab().name}"
 
 
 def _official_games() -> str:

@@ -247,15 +247,15 @@ def _print_answers(run: Run, found: AnswerReport, prices: tuple[float, float] | 
 
 
 def _protocol(name: str | None, labels: Path | None, tasks: Path | None, repository: Path | None) -> Protocol:
-    own = [(module, file) for module, file in (("", labels), ("changing.picking.", tasks)) if file is not None]
+    own = [(family, file) for family, file in (("autoexplore", labels), ("change", tasks)) if file is not None]
     if name is not None and not own and repository is None:
         if live := find_round(name):
             made = f"natlang protocol live --beacon TEXT --month {live.month} {live.board} --out ROUND.json"
             raise UsageError(f"{name} is a live round: write it to a file by {made}, and name it by --protocol")
         return load_protocol(name)
     if name is None and len(own) == 1 and repository is not None:
-        module, file = own[0]
-        return import_module(f"natlang_envs.autoexplore.{module}protocols").own_protocol(file, repository)
+        family, file = own[0]
+        return import_module(f"natlang_envs.{family}.protocols").own_protocol(file, repository)
     raise UsageError("say what is played: --protocol NAME, or --labels or --tasks FILE and --repo FOLDER together")
 
 
