@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 
 import gymnasium
-from harness import SINGLE_STEPS, TURNS, Row, at_most, compare, publish_and_exit, sample_and_step, timed
+from harness import SINGLE_STEPS, TURNS, Measure, at_most, compare, publish_and_exit, sample_and_step, timed
 
 from natlang_envs.autoexplore.baselines import bm25_of
 from natlang_envs.change.listed_edits.tasks import make_tasks
@@ -38,7 +38,7 @@ def question() -> gymnasium.Env[str, str]:
     )
 
 
-def resets(dataset: str) -> Row:
+def resets(dataset: str) -> Measure:
     env = gymnasium.make(CHANGE, dataset=dataset)
     ids = list(env.unwrapped.tasks.ids())  # pyright: ignore[reportAttributeAccessIssue]
     for task_id in ids:
@@ -51,7 +51,7 @@ def resets(dataset: str) -> Row:
     return at_most(f"a reset, {len(ids)} tasks known", [timed(play) / RESETS * 1e3 for _ in range(TURNS)], "ms", 1.0, 3)
 
 
-def played(dataset: str, name: str, agent: str) -> Row:
+def played(dataset: str, name: str, agent: str) -> Measure:
     """Return how often an agent mends a bug of the validation split; ten times each where it draws."""
     player = load_agent(agent)
     ids = make_tasks("validation", dataset, None).ids()
@@ -61,10 +61,10 @@ def played(dataset: str, name: str, agent: str) -> Row:
     score = score_run(protocol, evaluate(player, protocol)[1])
     low, high = score.interval
     what = f"validation, {len(episodes)} bugs, {name}: {agent}; spread: 95% interval"
-    return Row(what, f"{score.success_rate:.1%}", spread=f"{low:.1%} to {high:.1%}")
+    return Measure(what, f"{score.success_rate:.1%}", spread=f"{low:.1%} to {high:.1%}")
 
 
-def verification(dataset: str, agent: str) -> Row:
+def verification(dataset: str, agent: str) -> Measure:
     ids = list(make_tasks("all", dataset, None).ids())
     episodes = tuple(Episode(ids[number % len(ids)], number) for number in range(VERIFIED))
     protocol = Protocol("benchmark/change", CHANGE, {"dataset": dataset}, 30, 1, episodes, "")
@@ -78,7 +78,7 @@ def verification(dataset: str, agent: str) -> Row:
     return at_most(what, [time.perf_counter() - begun], "s", 5.0)
 
 
-def hits(dataset: str) -> Iterator[Row]:
+def hits(dataset: str) -> Iterator[Measure]:
     parts: tuple[Split, ...] = ("validation", "test")  # nothing is learned from this
     for split in parts:
         tasks = make_tasks(split, dataset, None)
@@ -90,7 +90,7 @@ def hits(dataset: str) -> Iterator[Row]:
             sources = [each.path for each in ranked if each.path in task.repository.texts]
             found = [found[0] + (task.file in sources[:1]), found[1] + (task.file in sources[:3])]
         shown = [f"{100 * each / len(ids):.0f}%" for each in found]
-        yield Row(f"{split}, {len(ids)} issues: BM25's first source is the broken one; theirs: of three", *shown)
+        yield Measure(f"{split}, {len(ids)} issues: BM25's first source is the broken one; theirs: of three", *shown)
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Natural-language environments for Gymnasium and PettingZoo: text in, text out, deterministic, fast and offline.
+"""Text environments for Gymnasium and PettingZoo: deterministic, fast and offline.
 
 env                  the base class of every environment
 vector, episodes     its vector form, and the default one

@@ -24,7 +24,7 @@ _ALFWORLD = "natlang_envs.alfworld.env:ALFWorldEnv"
 
 @dataclass(frozen=True)
 class Registration:
-    """An environment id and what the suite knows of it.
+    """An environment id and its properties.
 
     Attributes:
         id: The id, such as `Mine/Corridor-v0`.
@@ -103,12 +103,12 @@ _registered: dict[str, Registration] = {}
 
 
 def registration_of(env_id: str) -> Registration | None:
-    """Return what is known of an id, ours or one registered with `register`; None for any other."""
+    """Return the registration of an id, of the suite or by `register`; None for any other."""
     return _registered.get(env_id)
 
 
 def register(entry: Registration) -> None:
-    """Register an id in all its forms: `gymnasium.make`, `gymnasium.make_vec`, `pettingzoo.make`.
+    """Register an id with Gymnasium, as a vector and with PettingZoo.
 
     Gymnasium's order check and passive checker are left out: the environments raise on a step out of order
     themselves, the conformance suite checks more than the checker does, and both cost time at every step.

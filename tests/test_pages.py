@@ -85,7 +85,7 @@ CHECKOUT = {"own_repository.md": "natlang_envs", "new_environment.md": "examples
 """The folder of the checkout that a page's commands are about."""
 AFTER = {"evaluate.md": "start.md"}
 """The page whose files a page's reader has."""
-TYPED = {"own_repository.md": "cd evaluation\nid statistics.py\n"}
+TYPED = {"own_repository.md": "cd dangerous_taxi\nid render.py\n"}
 """What a page's reader types where a command asks."""
 REPLACED = {"MODEL": "a-model", " DIR": " exported", " RUN": " run"}
 LABELS = {

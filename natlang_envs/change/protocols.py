@@ -41,7 +41,8 @@ def _protocol(name: str, env: str, horizon: int, tasks: Iterable[str], order: st
     ids = sorted(tasks, key=lambda task_id: hash_fraction(f"{order}/{task_id}"))
     episodes = tuple(Episode(task_id, seed) for seed, task_id in enumerate(ids))
     env_id, words = f"NatLang/AutoExplore-{env}-v0", description.format(len(ids))
-    return Protocol(f"autoexplore-{name}/v1", env_id, {"split": "test"}, horizon, 1, episodes, words)
+    live = "its bugs and their repairs are public"
+    return Protocol(f"autoexplore-{name}/v1", env_id, {"split": "test"}, horizon, 1, episodes, words, live=live)
 
 
 def own_protocol(tasks: Path, repository: Path) -> Protocol:

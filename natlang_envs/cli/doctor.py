@@ -80,7 +80,6 @@ def _engine() -> Finding:
 
 
 def _environments() -> Finding:
-    """Play a step of each environment."""
     failed: list[str] = []
     for each in ENVIRONMENTS:
         try:

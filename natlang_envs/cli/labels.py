@@ -59,7 +59,6 @@ class Chosen:
 
 
 def chosen_labels(labels: Path | None, repository: Path | None) -> Chosen:
-    """Return the labels that the options of a command name."""
     if (labels is None) != (repository is None):
         raise UsageError("--labels and --repo belong together: name the file and the folder that it is about")
     if labels is not None and repository is not None:

@@ -37,46 +37,41 @@ class AutoExploreChangeFreeEnv(NatLangEnv):
 
     ## Description
     The whole of the paper's AutoExplore: find the right files, modify and execute them. Commands are the copilot's, and
-    programs run in the sandbox. The result is scored in a fresh run when the episode has ended.
+    programs run in the sandbox. After the episode a fresh run scores what was written.
 
     ## Observation Space
-    `UnicodeText`: the copilot's prompt. The task, the current folder with its folders and files, the commands so far,
-    the output of the last one, and the steps left, each below a heading.
+    `UnicodeText`: the prompt of the copilot, with the task, the current folder, its folders and files, the commands so
+    far, the last result, and the steps left.
 
     ## Action Space
     `CommandText` of up to 4,096 characters: any command of the copilot (`cd`, `ls`, `cat`, `grep`, `find`, `echo TEXT >
-    FILE`, here-documents, `python`, `pip`, …), `test`, `patch` and `exit`. Commands that need no process are listed:
-    `ls`, `cd` and `cat` for what is here, and `exit`, at most 40. In longer answers the command is found as the copilot
-    finds it.
+    FILE`, here-documents, `python`, `pip`, …), `test`, `patch` and `exit`. At most 40 are listed: `ls`, `exit`, and
+    `cd` and `cat` for what is in the folder. The copilot finds the command in a longer answer.
 
-    `test` runs the tests that can be seen, or the program again, on a copy. `patch ["PATH", START, END, "TEXT"]` puts a
-    text in the place of some characters of a file that counts.
+    `test` runs the visible tests, or the program again, on a copy. `patch ["PATH", START, END, "TEXT"]` replaces
+    characters START to END of a file that counts.
 
     ## Rewards
-    +15 at the end if the task is solved, else -15; nothing before. Steps cost nothing: an entry records the changes,
-    not the way there.
+    The end pays +15 if the task is solved, else -15. Steps cost nothing, since an entry records the changes and not the
+    steps.
 
     ## Starting State
-    The top folder of a repository in which something is wrong, or of the Coffee Company with a question about its
-    tables; a task sampled from the split. Most tests that fail cannot be seen.
+    The top folder of a broken repository, or of the Coffee Company with a question about its tables. The task is
+    sampled from the split. Most failing tests are hidden.
 
     ## Episode End
-    Termination: `exit`, three answers in a row without a command, or `horizon` steps. Then the changes are scored.
-    There is no truncation. Changes count in sources that are no tests, and in the files that a data task asks for;
-    everything else is as it was.
+    Termination: `exit`, three answers in a row without a command, or `horizon` steps. There is no truncation. Then the
+    changes are scored. Only changes of sources that are not tests count, and the files that a data task asks for.
 
     ## Information
-    `admissible_commands`, `success`, `task_id`, `task`, `feedback`: see `NatLangEnv`.
+    As of every `NatLangEnv`.
 
     ## Arguments
-    - `split`: `"train"`, `"validation"`, `"test"` or `"all"`, by repository; of data tasks by question.
-    - `explain`: True for `info["why"]`, why a command did nothing, or the episode was lost; `feedback`: `"explained"`
-      says it to the player, too.
-    - `horizon`: 40 steps.
-    - `render_mode`: `"ansi"` or None.
+    - `split`: `"train"`, `"validation"`, `"test"` or `"all"`, by repository; for data tasks by question.
+    - `horizon` (40), `explain`, `feedback`, `render_mode` (`"ansi"` or None): as of every `NatLangEnv`.
 
-    It needs Linux with bubblewrap, and the lab (`natlang data fetch lab`). It cannot be played without isolation:
-    unconfined programs could read the originals.
+    It needs Linux with bubblewrap, and the lab (`natlang data fetch lab`). Without isolation it refuses to play, since
+    programs could find the originals.
 
     ## Version History
     - v0: initial version.

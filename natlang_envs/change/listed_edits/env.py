@@ -24,69 +24,64 @@ _MORE = 2 * (PAGE_LINES + EDITS + 4) * (WIDTH + 40) + NAMES * (MAX_NAME + 10)
 
 
 class AutoExploreChangeEnv(AskingEnv[ChangeTasks, ChangeEpisode]):
-    r"""Mend tested code that is broken in one place, by one listed edit; tests judge it.
+    """Mend tested code that is broken in one place, by one listed edit; tests judge it.
 
     ## Description
-    One place of a Python repository was changed, so that tests fail. An issue says what one of them sees, but not where
-    to look. The player walks through folders, opens sources and lines, chooses one of the listed edits, may run the
-    tests three times, and submits. The edits of every source are listed by the same rule, wherever the bug is; one of
-    them restores the original. Nothing is executed: the tests were run for each edit when the task was made. The
-    paper's AutoExplore modifies files freely; here everything is listed, so that small models can play and a score is
-    exact.
+    One place of a Python repository was changed, so that tests fail. An issue reports what one test sees, but not where
+    to look. The player walks through folders, opens sources and lines, chooses a listed edit, may run the tests three
+    times, and submits. One rule lists the edits of every source; one of them restores the original. The results of all
+    edits are recorded, so nothing is executed.
 
     ## Observation Space
-    `UnicodeText`: the task, the view (a page of a folder, of a source, or of the edits of a line), the edit that is
-    made, the test runs left, the steps left and the last command's answer, each below a heading. A source is shown with
-    the edit made, in pages of 40 numbered lines, fewer where more than 24 of them can be edited. A line is shown with
-    five above and below it, and with what it would read after each of its edits, 30 a page. `cat` shows the first
-    `file_budget` characters of a file, and the next ones when it is given again.
+    `UnicodeText`, with headings: the task, the view (a page of a folder, of a source, or of the edits of a line), the
+    current edit, the test runs and steps left, and the last result. A source includes the edit and has pages of 40
+    numbered lines, fewer where more than 24 can be edited. A line appears with five lines above and below, and as it
+    would read after each edit, 30 a page. `cat` shows a file as in AutoExplore.
 
     ## Action Space
-    `CommandText`, at most 40 commands. In a folder: `cd FOLDER` for each folder here, `cd ..`, then for each file here
-    `open FILE` if it is a source that can be edited, else `cat FILE`; `next page`, `previous page`. In a source:
-    `line N` for each line that can be edited, `page N` for other pages (of a long source, for some), `cd .` back to the
-    folder. In a line: `edit N K` for its edits, `next page`, `previous page`, `open FILE` back to the source. Then,
-    everywhere: `undo` and `submit` if something is edited, `test` while runs are left, `exit`. An edit replaces the one
-    before. Hidden and compiled files, links, and names that cannot be printed are not listed.
+    `CommandText`, at most 40 commands:
+    - in a folder: `cd FOLDER`, `cd ..`, `open FILE` for a source that can be edited, `cat FILE` for other files, `next
+      page`, `previous page`;
+    - in a source: `line N` for each line that can be edited, `page N` (for some pages of a long source), `cd .` back to
+      the folder;
+    - in a line: `edit N K`, `next page`, `previous page`, `open FILE` back to the source;
+    - everywhere: `undo` and `submit` after an edit, `test` while runs are left, `exit`.
+
+    An edit replaces the one before. Hidden and compiled files, links, and unprintable names are not listed.
 
     ## Tests
-    `test` names failing tests, at most 20, among those that the player may know: the one that the issue is about, and
-    all that passed before. The others that failed before stay hidden; they judge the repair, too. With an edit of the
-    broken file, the answer is that of the real run. With an edit of another file, those tests fail that fail without
-    it, and those that it makes fail in the unbroken repository. Where one test reaches both places, a run could differ;
-    in 450 random states that were run, none did. So an edit elsewhere that would make up for the bug is no repair.
+    `test` names at most 20 failing tests, among the one in the issue and all that passed before. The other tests that
+    failed before stay hidden, and judge the repair, too. Edits of the broken file were run. After an edit of another
+    file a test fails if it fails without the edit, or with it in the unbroken repository; so an edit elsewhere is no
+    repair. Real runs agreed in all of 450 sampled states.
 
     ## Rewards
-    - -1 for each step, also for any other text, which does nothing;
-    - in its place, for the last step, +15 for `submit` if all tests pass, and -15 for `submit` if one fails, for
-      `exit`, and for a last step within the horizon that is neither;
-    - with `partial=True`, `submit` while tests fail pays -15 and 30 for the share of the tests that failed before and
-      pass now, less those that passed before and fail now; never less than -15.
+    - -1 a step, also for unknown text, which does nothing.
+    - The last step pays +15 instead for `submit` if all tests pass. It pays -15 for `submit` if one fails, for `exit`,
+      and when the steps run out.
+    - With `partial=True`, `submit` with failing tests pays -15 plus 30 times a share: of the tests that failed before,
+      those that pass now, less those that passed before and fail now. It never pays less than -15.
 
     ## Starting State
-    The top folder, or the broken source's first page, or the broken line; and a task sampled from the split:
-    `repository/` and 16 hex digits of the repository and the change.
+    The top folder, the first page of the broken source, or the broken line; and a task sampled from the split. Its id
+    is `repository/` and 16 hex digits of the repository and the change.
 
     ## Episode End
-    Termination: an edit was submitted, the player left, or `horizon` steps were taken (the observation shows the steps
-    left). There is no truncation.
+    Termination after `submit`, `exit` or `horizon` steps; never truncation.
 
     ## Information
-    `admissible_commands`, `success`, `task_id`, `task`, `feedback`: see `NatLangEnv`.
+    As of every `NatLangEnv`.
 
     ## Arguments
-    - `start`: `"repository"`, `"file"` or `"line"`. The registered ids set it.
-    - `partial`: whether a wrong repair is paid for what it repairs.
+    - `start`: `"repository"`, `"file"` or `"line"`. The ids set it.
+    - `partial`: whether a wrong repair earns a share.
     - `split`: `"train"`, `"validation"`, `"test"` or `"all"`, by repository.
-    - `dataset`: `"embedded"`, code of our own, which lies in the package and in no model's memory; `"public"`,
-      published code, which `natlang data fetch` brings. Without it a named split has both, and `"all"` samples from the
-      embedded code and accepts any task's id.
-    - `repository`: a folder of your own, and as `dataset` a file of tasks that `natlang data mutate` made of it.
-    - `explain`: True for `info["why"]`, why a command did nothing, or lost; `feedback`: `"explained"` says it to the
-      player, too.
-    - `horizon`: 30 steps.
-    - `file_budget`: 2,000 characters, the length of what one `cat` shows.
-    - `render_mode`: `"ansi"` or None.
+    - `dataset`: `"embedded"`, code of our own in the package, which no model has memorised; `"public"`, published code,
+      which `natlang data fetch` brings. By default a named split has both; `"all"` samples embedded code and accepts
+      the id of any task.
+    - `repository`: a folder of your own, with a file of tasks by `natlang data mutate` as `dataset`.
+    - `horizon` (30), `explain`, `feedback`, `render_mode` (`"ansi"` or None): as of every `NatLangEnv`.
+    - `file_budget` (2,000): the characters that one `cat` shows.
 
     ## Version History
     - v0: initial version.

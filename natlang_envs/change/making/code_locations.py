@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-from natlang_envs.repository.scopes import arguments_of
+from natlang_envs.repository.mutations import arguments_of
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 

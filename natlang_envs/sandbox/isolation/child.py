@@ -86,7 +86,7 @@ def _tools() -> Iterator[Path]:
 
 
 def folders(*names: str) -> list[str]:
-    """Return the arguments that make folders everyone may enter: those made on the way to a mount are the owner's."""
+    """Return the arguments that make folders open to all users: bubblewrap makes those above a mount for the owner."""
     return [part for name in names for part in ("--perms", "0755", "--dir", name)]
 
 
@@ -100,7 +100,7 @@ def environment(packages: str, temporary: str) -> dict[str, str]:
         "LANG": "C.UTF-8",
         "TZ": "UTC",
         "PYTHONHASHSEED": "0",
-        "PYTHONUNBUFFERED": "1",  # what was said before a limit ended it is seen
+        "PYTHONUNBUFFERED": "1",  # output from before a limit ended it is seen
         "PYTHONDONTWRITEBYTECODE": "1",  # or every run would show as changed files
         "PYTHONUSERBASE": packages,
         "PIP_NO_INDEX": "1",

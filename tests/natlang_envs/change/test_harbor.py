@@ -23,6 +23,7 @@ from natlang_envs.change.repositories import data_folder
 from natlang_envs.change.task_files import shipped_task_files
 from natlang_envs.repository.texts import FILE_BUDGET
 from tests.support.cheats import cheated, cheats
+from tests.support.here import run_here
 from tests.support.isolation_here import needs_isolation
 
 OWN = ("roast-plan", "recipe-book", "gift-cards")
@@ -225,8 +226,7 @@ def test_a_repository_that_many_tasks_are_about_is_on_the_disk_once(tmp_path: Pa
 
 
 def export(*options: str, **environment: str) -> tuple[int, str]:
-    command = [sys.executable, "-m", "natlang_envs.cli.main", "data", "export", *options]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | environment)
+    done = run_here("natlang", "data", "export", *options, environment=environment)
     return done.returncode, done.stderr if done.returncode else done.stdout
 
 
