@@ -119,7 +119,8 @@ class Shell:
         )
         if found is not None:
             return found
-        asked = next((line for line in map(bare, said.splitlines()) if line in self._more), None)
+        lines = said.splitlines() if self._more else ()
+        asked = next((line for line in map(bare, lines) if line in self._more), None)
         if asked is not None:
             return Reading(asked, "line", said)
         return self._answer(said, _ANSWER) if self._final != "exit" else None
