@@ -122,7 +122,7 @@ class PromptContent:
 
 
 class AutoExploreCopilot:
-    """Mediates between a sandbox over a repository and whoever is to answer a question or change files in it.
+    """Lets a person or a model work in a sandbox over a repository.
 
     One turn is `prompt`, an answer from outside, and `take`; `run` does this until an end. Use it as a context manager,
     or call `close`: it owns its sandbox.

@@ -49,13 +49,13 @@ ANEW = "it is taken as it is now"
 
 
 class RepositoryChanged(UsageError):  # noqa: N818 - a UsageError that says what happened
-    """The original changed since it was indexed; the message names the file, and `path` is its path."""
+    """The original changed after it was indexed; `path` names the file."""
 
     path = ""
 
 
 class Repository:
-    """The index of a folder, and its contents on demand. Immutable; made by `open_repository`.
+    """An immutable index of a folder, by `open_repository`, with contents on demand.
 
     Paths are POSIX paths below the folder, without a leading slash, as `names.shown` shows them. `.git` is hidden.
     Methods raise `KeyError` for a path that is not there, and those that read `RepositoryChanged` where the original is
@@ -364,7 +364,7 @@ _lock = threading.Lock()
 
 
 def open_repository(path: str | Path, *, again: bool = False, ignored: bool = True) -> Repository:
-    """Index a folder, or return the index that this process already has.
+    """Index a folder, or return the index of this process.
 
     Args:
         path: The folder.

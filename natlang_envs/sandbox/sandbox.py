@@ -85,7 +85,7 @@ def _in_turn(
 
 
 class AutoExploreSandbox:
-    """A copy-on-write sandbox over a repository; the original is never modified.
+    """A copy-on-write sandbox over a repository.
 
     The commands of `sandbox/commands`, such as `ls`, `cat` and `grep`, are answered here, without a process, also in
     pipes; `> FILE`, `>> FILE` and here-documents write into the sandbox. `python` and `pip` run in isolation, see

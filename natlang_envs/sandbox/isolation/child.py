@@ -57,7 +57,8 @@ def interpreter_mounts() -> tuple[str, ...]:
     for more in ("3", f"3.{sys.version_info.minor}"):
         arguments += ["--symlink", "python", PYTHON + more]
     # What the machine has installed is not the program's, and neither are this suite and its data: they hold answers.
-    own = [Path(natlang_envs.__file__).parent.resolve()]
+    suite = Path(natlang_envs.__file__).parent.resolve()
+    own = [suite, suite.with_name("datasets")]  # the second one is there in a checkout
     with suppress(RuntimeError):  # a user without a home has no cache
         own.append(cache_folder().resolve())
     below = [each for each in own if each.is_relative_to("/usr") and each.is_dir()]

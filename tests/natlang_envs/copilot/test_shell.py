@@ -251,7 +251,7 @@ def test_nothing_raises_and_no_command_is_blank(said: str) -> None:
     assert reply.command is None or reply.command.strip()
 
 
-LONG = 200_000
+LONG = 50_000
 PIECES = [
     "```\n",
     "~~~ \n```\n",
@@ -283,22 +283,31 @@ PIECES += ["</think>", "1. ", "answer: ", "ls && ", "``` ", "[TOOL_CALLS]", "f("
 PIECES += ["#\n", "\n", "\t", "echo '\n", 'echo "\n', "answer\n", "> ", "\\", "ls ;\n", "`ls` "]
 
 
-@pytest.mark.parametrize("piece", PIECES)
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("", ""),
-        ("", "\nx"),
-        ("Action:", ""),
-        ("```", "!"),
-        ('```\necho "', "\n```"),
-        ("choice", "x!"),
-        ("Action: x\n", "b"),
-    ],
-)
-def test_long_nonsense_takes_no_time(piece: str, before: str, after: str) -> None:
-    said = before + piece * (LONG // len(piece)) + after
-    assert best_time(said) < 0.1
+AROUND = [
+    ("", ""),
+    ("", "\nx"),
+    ("Action:", ""),
+    ("```", "!"),
+    ('```\necho "', "\n```"),
+    ("choice", "x!"),
+    ("Action: x\n", "b"),
+]
+ONE_EACH = [(piece, *AROUND[number % len(AROUND)]) for number, piece in enumerate(PIECES)]
+OTHERS = [each for each in ((piece, *around) for piece in PIECES for around in AROUND) if each not in ONE_EACH]
+
+
+def takes_no_time(cases: list[tuple[str, str, str]]) -> None:
+    slow = [each for each in cases if best_time(each[1] + each[0] * (LONG // len(each[0])) + each[2]) >= 0.1]
+    assert slow == []
+
+
+def test_long_nonsense_takes_no_time() -> None:
+    takes_no_time(ONE_EACH)
+
+
+@pytest.mark.slow
+def test_long_nonsense_of_every_kind_takes_no_time() -> None:
+    takes_no_time(OTHERS)
 
 
 def test_fences_of_every_length_take_no_time() -> None:
