@@ -45,8 +45,6 @@ _LONGEST_WITHIN = 2_000  # characters of a command that something stands around
 
 
 class FirstCommand(NamedTuple):
-    """A command, and how many further ones follow it."""
-
     line: str
     left_over: int = 0
 

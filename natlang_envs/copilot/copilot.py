@@ -334,7 +334,6 @@ class AutoExploreCopilot:
         return _answer(words["wrong_end"].format(word=word, ends=ends), 2)
 
     def _name(self, typed: str) -> CommandResult:
-        """End with the file that is named, if there is one; else say so."""
         context = CommandContext(self.sandbox.overlay, self.sandbox.cwd)
         for name in operands(typed):
             try:
