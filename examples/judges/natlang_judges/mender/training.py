@@ -100,7 +100,7 @@ def train_menders(
         return network
 
     def measure(network: MenderNetwork) -> dict[str, float]:
-        return {start: sum(won) / len(won) for start, won in wins(network, validation).items()}
+        return {f"from the {start}": sum(won) / len(won) for start, won in wins(network, validation).items()}
 
     stages = {stage: partial(by_reward, at, starts) for at, (stage, starts) in enumerate(BY_REWARD.items(), 1)}
     about = {**train.about, **asdict(settings)}
