@@ -16,7 +16,7 @@ from reference_agent.run.config import Config
 from reference_agent.run.config_file import EXPERIMENTS, load_config
 
 if TYPE_CHECKING:
-    from reference_agent.run.agent import PlayersAgent
+    from reference_agent.players import PlayersAgent
 
 UNTUNED_CONFIGS = EXPERIMENTS / "untuned"
 
@@ -28,7 +28,7 @@ def zero_shot_agent(name: str | Path, config: Config | None = None, chat: bool =
     """
     from reference_agent.models.language_model import LanguageModel
     from reference_agent.models.saycan import with_head
-    from reference_agent.run.agent import PlayersAgent
+    from reference_agent.players import PlayersAgent
 
     config = config or Config()
     model = LanguageModel.load(name, replace(config.model, chat=chat or config.model.chat))

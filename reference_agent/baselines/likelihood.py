@@ -39,7 +39,6 @@ class ListedEntry(NamedTuple):
 
     @property
     def reads(self) -> bool:
-        """Whether it is a file."""
         return self.command.startswith("cat ")
 
 
@@ -70,7 +69,6 @@ class LikelihoodAgent:
         self._known: dict[tuple[str, str], float] = {}  # the log-probability of a question after a prompt
 
     def act(self, views: Sequence[AgentInput]) -> list[Decision]:
-        """Return a decision for each view."""
         searches = [self._search(view) for view in views]
         asked = [(prompt, each.question) for each in searches for prompt in each.prompts()]
         new = [pair for pair in dict.fromkeys(asked) if pair not in self._known]

@@ -15,7 +15,7 @@ from torch.optim.lr_scheduler import LinearLR, LRScheduler
 
 from natlang_envs.files import only_process, write_whole
 from natlang_judges.judges import JudgeKind
-from reference_agent.run.inputs import claim_inputs
+from reference_agent.run.fingerprint import claim_inputs
 
 Report = Callable[[int, int, float], None]  # step, steps, share of games won
 SeedReport = Callable[[str, int, int, float], None]  # the same after the name of a stage

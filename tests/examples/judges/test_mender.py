@@ -21,8 +21,8 @@ from typer.testing import CliRunner
 
 from leaderboard.audit import audit
 from leaderboard.pack import pack
-from natlang_envs.autoexplore.changing.picking.env import AutoExploreChangeEnv
-from natlang_envs.autoexplore.changing.picking.tasks import make_tasks
+from natlang_envs.change.listed_edits.env import AutoExploreChangeEnv
+from natlang_envs.change.listed_edits.tasks import make_tasks
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import AgentInput, evaluate, load_agent
 from natlang_envs.evaluation.protocols import Episode, Protocol
@@ -125,9 +125,9 @@ def test_bugs_that_are_reported_in_the_same_words_are_kept_apart(trained: list[T
 
 def test_what_was_read_up_to_a_page_foretells_the_edits_that_the_environment_lists(bugs: Bugs) -> None:
     env: Any = bugs.envs["repository"]
-    for path, text in env.bench.shelf.texts.items() if env.reset(options={"task_id": bugs.names[0]}) else ():
+    for path, text in env.change_task.repository.texts.items() if env.reset(options={"task_id": bugs.names[0]}) else ():
         lines = dict(enumerate(text.removesuffix("\n").split("\n"), 1))
-        source = env.bench.shelf.source(path)
+        source = env.change_task.repository.source(path)
         listed = {line: [source.edited(each).preview for each in numbers] for line, numbers in source.of_line.items()}
         assert KnownCode(lines).edited() == listed
         cut = {number: line for number, line in lines.items() if number < len(lines)}

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from natlang_envs.autoexplore.changing.picking.env import STARTS, AutoExploreChangeEnv, Start
+from natlang_envs.change.listed_edits.env import STARTS, AutoExploreChangeEnv, Start
 from natlang_envs.errors import UsageError
 from natlang_envs.repository.mutations import Edit, apply, edits
 from natlang_envs.tasks import check_learning_split
@@ -75,7 +75,7 @@ class Bugs:
         env = self.envs["repository"]
         for name in {name.partition("/")[0]: name for name in self.names}.values():
             env.reset(options={"task_id": name})
-            roots[env.bench.shelf.root] = None
+            roots[env.change_task.repository.root] = None
         files = [(root, file) for root in roots for file in sorted(root.rglob("*.py"))]
         return [file.read_text("utf-8") for root, file in files if "test" not in file.relative_to(root).as_posix()]
 
@@ -195,16 +195,16 @@ def learn_code(network: MenderNetwork, train: Bugs, settings: MenderSettings, rn
 
 def right(env: AutoExploreChangeEnv, options: Sequence[Option]) -> list[int]:
     """Return the options that lead to a repair, as far as is seen (privileged)."""
-    bench = env.bench
-    source = bench.source(bench.file)
-    mending = {(source.edits[number].line, source.edited(number).preview) for number in bench.right()}
+    task = env.change_task
+    source = task.source(task.file)
+    mending = {(source.edits[number].line, source.edited(number).preview) for number in task.right()}
     lines = {line for line, _ in mending}
     return _first_fitting(
         options,
-        lambda each: each.kind == EDIT and each.path == bench.file and (each.number, each.text) in mending,
-        lambda each: each.kind == EDIT and each.path == bench.file and each.number in lines,
-        lambda each: each.kind == PAGE and each.path == bench.file,
-        lambda each: each.kind == FOLDER and bench.file.startswith(f"{each.path}/"),
+        lambda each: each.kind == EDIT and each.path == task.file and (each.number, each.text) in mending,
+        lambda each: each.kind == EDIT and each.path == task.file and each.number in lines,
+        lambda each: each.kind == PAGE and each.path == task.file,
+        lambda each: each.kind == FOLDER and task.file.startswith(f"{each.path}/"),
     )
 
 

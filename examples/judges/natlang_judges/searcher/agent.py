@@ -25,8 +25,8 @@ class SearcherAgent:
     """Chooses steps by a trained network. A step is one command or several: those of the way, then the last.
 
     A file that is not listed now is read or named after going where it was listed, or searching again for a word that
-    listed it. A path does not say what was listed to a walker, so the agent remembers it. The key of a game is its
-    random number generator, since two games may have the same question.
+    listed it. A path does not say what was listed to a walker, so the agent remembers it. A game is known by its random
+    number generator, since two games may have the same question.
 
     Args:
         weights: A file of `reflect-rl search`, or what `reflect-rl publish` made of it.

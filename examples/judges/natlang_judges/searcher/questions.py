@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from natlang_envs.autoexplore.dataset.labels import WORDINGS
-from natlang_envs.autoexplore.searching.listing import board_of
+from natlang_envs.autoexplore.searching.listing import search_view_of
 from natlang_envs.autoexplore.tasks import EMBEDDED, ExploreTask, RepositoryTasks
 from natlang_envs.repository.navigation import Navigation, navigation_of
 from natlang_envs.repository.texts import FILE_BUDGET, PREVIOUS, UP
@@ -21,10 +21,10 @@ def load_questions(split: str, dataset: str) -> Questions:
     """Return every question of a split for players who search, in both wordings where the dataset has labels."""
     found: list[tuple[SearchEvidence, tuple[str, ...], bool]] = []
     for task, hard in _tasks(split, dataset, None):
-        board = board_of(open_repository(task.folder), task.question, "lines", FILE_BUDGET)
-        lists = {word: board.describe((word,)) for word in board.asked}
-        paths = dict.fromkeys(hit.path for word in board.asked for hit in board.hits((word,)).best)
-        texts = {path: board.navigation.text(path, 0) for path in paths}
+        view = search_view_of(open_repository(task.folder), task.question, "lines", FILE_BUDGET)
+        lists = {word: view.describe((word,)) for word in view.asked}
+        paths = dict.fromkeys(hit.path for word in view.asked for hit in view.hits((word,)).best)
+        texts = {path: view.navigation.text(path, 0) for path in paths}
         found.append((gather(task.question, lists, texts), task.targets, hard))
     return Questions(found)
 
