@@ -224,7 +224,6 @@ def script(seen: OptionFeatures, options: Sequence[Option]) -> list[int]:
 
 
 def _first_fitting(options: Sequence[Option], *ways: Callable[[Option], bool]) -> list[int]:
-    """Return the options that fit the first of the conditions that any fits."""
     found = ([at for at, each in enumerate(options) if fits(each)] for fits in ways)
     return next(filter(None, found), [])
 

@@ -86,7 +86,6 @@ class WalkQuestions:
         self._have = torch.zeros(len(questions), files, dtype=torch.bool)
 
     def games(self, rows: Tensor) -> WalkGames:
-        """Return a game of each question in `rows`."""
         return WalkGames(self, rows)
 
     def look(self, rows: Tensor, files: Tensor) -> None:
@@ -209,7 +208,6 @@ class WalkGames:
         }
 
     def observe(self) -> tuple[Tensors, WalkState]:
-        """Return what the network sees."""
         maps = self.maps
         page_of, opener, all_steps = (self.questions.of_map[name] for name in ("page_of", "opener", "steps"))
         page_of, opener, steps = page_of[maps], opener[maps], all_steps[maps, self.here].float()
