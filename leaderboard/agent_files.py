@@ -19,7 +19,7 @@ from natlang_envs.registration import ENVIRONMENTS
 
 _PACKAGES = ("natlang_envs", "reference_agent", "natlang_judges")
 _OURS = ("natlang-envs", "natlang-judges")  # the distributions of this repository
-_DATA = ("protocols", "repositories", "__pycache__")  # folders with tasks and answers
+_DATA = ("protocols", "repositories", "data.tar.gz", "__pycache__")  # tasks and answers
 _ENVIRONMENTS = {entry.entry_point.split(".")[1] for entry in ENVIRONMENTS}  # their packages
 
 

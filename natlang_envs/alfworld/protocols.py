@@ -53,10 +53,7 @@ def _episodes(ids: tuple[str, ...]) -> tuple[Episode, ...]:
 
 
 def _unseen_tasks(sample: int, without: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """Return games of the test split, sampled as `reset` does, each once and none of another sample's.
-
-    Settings were chosen on the first sample, so the protocol holds the second.
-    """
+    """Return sampled games of the test split, each once and none of `without`: settings were chosen on those."""
     tasks = GeneratedTasks("test")
     numbers = count()
     sampled: dict[str, None] = {}

@@ -72,7 +72,6 @@ def own_protocol(labels: Path, repository: Path) -> Protocol:
 
 
 def main() -> None:
-    """Write the files."""
     write_protocols(protocols())
 
 

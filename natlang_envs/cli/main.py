@@ -63,7 +63,6 @@ class _Commands(TyperGroup):
     """The commands of this module, and those of other modules, which are imported on first use."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return all names, in the order of the help."""
         return list(dict.fromkeys((*_COMMANDS, *super().list_commands(ctx))))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
@@ -203,7 +202,6 @@ def evaluate_command(
 
 
 def _prices(price: str | None) -> tuple[float, float] | None:
-    """Return the dollars for a million tokens read, and written."""
     if price is None:
         return None
     try:
@@ -249,16 +247,15 @@ def _print_answers(run: Run, found: AnswerReport, prices: tuple[float, float] | 
 
 
 def _protocol(name: str | None, labels: Path | None, tasks: Path | None, repository: Path | None) -> Protocol:
-    """Return the protocol of this name, or the one of labels or tasks of a folder of the user's own."""
-    own = [(module, file) for module, file in (("", labels), ("changing.picking.", tasks)) if file is not None]
+    own = [(family, file) for family, file in (("autoexplore", labels), ("change", tasks)) if file is not None]
     if name is not None and not own and repository is None:
         if live := find_round(name):
             made = f"natlang protocol live --beacon TEXT --month {live.month} {live.board} --out ROUND.json"
             raise UsageError(f"{name} is a live round: write it to a file by {made}, and name it by --protocol")
         return load_protocol(name)
     if name is None and len(own) == 1 and repository is not None:
-        module, file = own[0]
-        return import_module(f"natlang_envs.autoexplore.{module}protocols").own_protocol(file, repository)
+        family, file = own[0]
+        return import_module(f"natlang_envs.{family}.protocols").own_protocol(file, repository)
     raise UsageError("say what is played: --protocol NAME, or --labels or --tasks FILE and --repo FOLDER together")
 
 
@@ -327,7 +324,6 @@ def _replay_problems(run: Run, protocol: Protocol, trajectories: list[Trajectory
 
 
 def main() -> None:
-    """Run the command."""
     run_app(app, "natlang")
 
 

@@ -60,7 +60,7 @@ class AgentInput:
 
 @dataclass(frozen=True)
 class Decision:
-    """An action, the reflection before it, and the number of tokens read and written for both."""
+    """An action, the reflection before it, and the tokens of both."""
 
     action: str
     reflection: str | None = None
@@ -172,9 +172,9 @@ BUILT_IN: dict[str, Callable[[], Agent]] = {
     "depth-first": _from("natlang_envs.autoexplore.search", "DepthFirstAgent"),
     "first-hit": _from("natlang_envs.autoexplore.searching.agents", "FirstHitAgent"),
     "first-hit-reader": _from("natlang_envs.autoexplore.searching.agents", "FirstHitReaderAgent"),
-    "nothing": _from("natlang_envs.autoexplore.changing.picking.agents", "NothingAgent"),
-    "random-edit": _from("natlang_envs.autoexplore.changing.picking.agents", "RandomEditAgent"),
-    "spectrum": _from("natlang_envs.autoexplore.changing.picking.agents", "SpectrumAgent"),
+    "nothing": _from("natlang_envs.change.listed_edits.agents", "NothingAgent"),
+    "random-edit": _from("natlang_envs.change.listed_edits.agents", "RandomEditAgent"),
+    "spectrum": _from("natlang_envs.change.listed_edits.agents", "SpectrumAgent"),
     "expert": _from("natlang_envs.alfworld.expert", "ExpertAgent"),
 }
 

@@ -18,7 +18,7 @@ _LOST = f"{OUT_OF_STEPS}: "
 
 
 class Causes(NamedTuple):
-    """What recordings tell of failures.
+    """Why recorded episodes and commands failed, counted.
 
     Attributes:
         horizon: The largest number of steps of an episode.
@@ -54,7 +54,7 @@ def no_causes(protocol: Protocol) -> Causes:
 
 
 def count_causes(protocol: Protocol, recorded: Iterable[Trajectory]) -> Causes:
-    """Return why the episodes of a recording failed, and why their commands did.
+    """Count why the episodes of a recording, and their commands, failed.
 
     Args:
         protocol: The protocol that was played.

@@ -19,7 +19,7 @@ _ROUND = re.compile(rf"(?P<board>[a-z0-9-]+/v[0-9]+)-(?P<month>{_MONTH.pattern})
 
 
 class Round(NamedTuple):
-    """A live round: a board, and the month `YYYY-MM` on whose first day its beacon appears."""
+    """A live round: a board, and the month `YYYY-MM` of its beacon."""
 
     board: str
     month: str
@@ -36,12 +36,12 @@ class Round(NamedTuple):
 
 
 def live_boards() -> list[str]:
-    """Return the names of the boards that have live rounds, sorted."""
+    """Return the boards with live rounds, sorted."""
     return [name for name in protocol_names() if not why_development(name)]
 
 
 def why_development(board: str) -> str:
-    """Return why a board is for development, without live rounds; an empty text for one that has them.
+    """Return why a board has no live rounds; empty if it has them.
 
     Raises:
         UsageError: There is no such board.
@@ -72,7 +72,7 @@ def checked_month(month: str) -> str:
 
 
 def live_protocol(played: Round, beacon: str) -> Protocol:
-    """Return the protocol of a live round: tasks that no list holds, and seeds, all sampled from the beacon.
+    """Return the protocol of a live round, with tasks and seeds from the beacon.
 
     SHA-256(beacon ‖ digest of the board's protocol) is the only source of chance, so everybody makes the same one. A
     seed gives the agent's random numbers too, so an agent that samples with them alone plays a round in one way.

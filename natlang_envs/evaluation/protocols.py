@@ -33,7 +33,7 @@ class Episode(NamedTuple):
 
 @dataclass(frozen=True)
 class Protocol:
-    """What is evaluated.
+    """The episodes of an evaluation.
 
     Attributes:
         name: `environment/version`.
@@ -132,7 +132,7 @@ def protocol_names() -> list[str]:
 
 
 def load_protocol(name: str) -> Protocol:
-    """Return a protocol by name, or from a file that ends in `.json`, as `natlang protocol live` writes it.
+    """Return a protocol by name, or from a `.json` file.
 
     Raises:
         UsageError: There is no such protocol, and the message names the closest ones; it is a shortened one; or the

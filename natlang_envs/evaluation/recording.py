@@ -22,7 +22,7 @@ def record(
     sampling: bool = False,
     resume: bool = False,
 ) -> RecordedProtocol:
-    """Return an environment whose resets walk through the episodes of a protocol and whose steps are recorded.
+    """Return an environment that plays and records the episodes of a protocol.
 
     Args:
         protocol: A protocol, or its name.

@@ -42,7 +42,7 @@ _MOST_GROUPS = 50  # of tasks; one task of each is begun before the first reques
 
 
 class Progress(NamedTuple):
-    """How far an evaluation is.
+    """The progress of an evaluation.
 
     Attributes:
         done: Episodes that have ended, those of an earlier start included.

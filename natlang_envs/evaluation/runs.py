@@ -54,7 +54,7 @@ class Provenance:
 
 @dataclass(frozen=True)
 class Run:
-    """What `run.json` holds: everything about an evaluation but its episodes, and no score.
+    """The content of `run.json`: an evaluation without episodes and score.
 
     Attributes:
         protocol: The protocol's name.
@@ -292,7 +292,7 @@ def _bounded_lines(readline: Any) -> Iterator[bytes]:
 
 
 def read_run(folder: str | Path) -> tuple[Run, list[Trajectory]]:
-    """Read what `evaluate` wrote.
+    """Read a run of `evaluate`.
 
     Raises:
         UsageError: A file is missing or is not what it should be.

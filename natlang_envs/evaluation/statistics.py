@@ -28,7 +28,7 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True)
 class Score:
-    """What a set of episodes earned.
+    """The score of a set of episodes.
 
     Attributes:
         success_rate: The part of the episodes that ended in success.
@@ -101,7 +101,7 @@ def success_interval(groups: Sequence[Sequence[bool]]) -> Interval:
 
 
 def paired_p(one: Mapping[str, Sequence[bool]], other: Mapping[str, Sequence[bool]]) -> float:
-    """Return the two-sided p-value of two agents being equally good, from the tasks that both played.
+    """Return the two-sided p-value of equally good agents, from their common tasks.
 
     It is the exact test of signs: were they equally good, each task's difference of their success rates might as well
     be the other way round. Where both played each task once this is McNemar's exact test. Recordings of several
@@ -208,7 +208,7 @@ def difference_interval(one: float, of_one: Interval, other: float, of_other: In
 
 
 def score(trajectories: Sequence[Trajectory], plan_lengths: dict[str, int]) -> Score:
-    """Return what the episodes earned.
+    """Return the score of episodes.
 
     Args:
         trajectories: At least one.

@@ -130,6 +130,7 @@ def test_an_action_may_differ_at_few_steps_where_two_are_all_but_alike(tmp_path:
         audit(entry, "audited:Absurd", "beacon")
 
 
+@pytest.mark.slow
 def test_tasks_that_the_protocol_does_not_list_are_played_too(tmp_path: Path) -> None:
     protocol = load_protocol("alfworld-generated/v1")
     env = unwrap(protocol.make_env())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 from pathlib import Path
 
@@ -15,10 +16,9 @@ from natlang_envs import UsageError
 from natlang_envs.evaluation import evaluate, load_agent
 from natlang_envs.evaluation.runs import provenance
 from reference_agent.models.backbone import finished
-from reference_agent.run.pipeline import train
 from tests.leaderboard.forge import PROTOCOL
 from tests.leaderboard.test_audit import AGENTS, entry_of, here
-from tests.reference_agent.conftest import quick_config
+from tests.reference_agent.conftest import trained_run
 
 __all__ = ["here"]  # a fixture
 
@@ -132,11 +132,11 @@ def test_a_module_that_needs_more_files_is_told_how_to_show_them(south: Path, tm
 
 @pytest.mark.slow
 def test_weights_are_loaded_by_the_board_and_must_be_those_of_the_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NATLANG_CACHE", str(tmp_path / "cache"))
     run = tmp_path / "trained"
-    train(quick_config(), run, lambda *_: None)
+    shutil.copytree(trained_run(tmp_path_factory), run)
     for agent, folder in ((f"reflect-rl:{run}", "greedy"), (f"reflect-rl-sample:{run}", "drawn")):
         out = tmp_path / folder
         evaluate(load_agent(agent), PROTOCOL, out=out / "run", source=provenance("entry point", agent))

@@ -40,7 +40,7 @@ def through(form: str, env_id: str) -> Any:
     return {"single": gymnasium.make, "aec": aec_env, "parallel": parallel_env}[form](env_id)
 
 
-@pytest.mark.parametrize(("options", "words"), WRONG, ids=str)
+@pytest.mark.parametrize(("options", "words"), WRONG, ids=lambda given: str(given)[:32])
 @pytest.mark.parametrize("form", ["single", "vector_entry_point", "aec", "parallel"])
 def test_an_unknown_option_is_refused_in_every_form(form: str, options: Any, words: str) -> None:
     for env_id in (TAXI, "NatLang/ALFWorld-v0"):
