@@ -91,7 +91,6 @@ Agent = Callable[[AgentInput], str | Decision] | BatchAgent
 
 
 def decide(agent: Agent, inputs: Sequence[AgentInput]) -> list[Decision]:
-    """Return what an agent of either kind decides."""
     answers = agent.act(inputs) if isinstance(agent, BatchAgent) else [agent(given) for given in inputs]
     if len(answers) != len(inputs):
         raise UsageError(f"the agent answered {len(inputs)} views with {len(answers)} decisions: answer each")
