@@ -1,4 +1,4 @@
-"""`NatLangEnv`, the base class of every environment: text in, text out, replayable episodes, tasks with splits."""
+"""`NatLangEnv`, the base class of every environment."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _wrong(env: object, hook: str, given: object, wanted: str) -> UsageError:
 
 
 class Outcome(NamedTuple):
-    """The result of one command: the feedback in words, the reward, and whether the task is over."""
+    """The result of one command: feedback, reward, end and success."""
 
     feedback: str
     reward: float
@@ -50,7 +50,7 @@ class Outcome(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """The state of an environment without its random numbers: immutable, picklable and JSON-serialisable.
+    """A state without random numbers: immutable, picklable, JSON-serialisable.
 
     `state` holds JSON values only. A snapshot that went through JSON (and so became a list) restores just as well.
     """
@@ -67,13 +67,13 @@ class Snapshot(NamedTuple):
 
 
 def strip_unless_listed(command: str, listed: Sequence[str]) -> str:
-    """Return a command without the white space around it, as `str.strip` removes it, unless it is listed with it."""
+    """Strip a command as `str.strip` does, unless it is listed with white space."""
     stripped = command.strip()
     return command if len(stripped) == len(command) or command in listed else stripped
 
 
 class NatLangEnv(gymnasium.Env[str, str]):
-    """A Gymnasium environment whose observations and actions are plain strings (the paper's section 5).
+    """A Gymnasium environment whose observations and actions are plain strings.
 
     A subclass names its `family`, describes itself in a docstring with Gymnasium's headings, and writes the game once,
     in the hooks below: begin, act, observe, commands, state, task. This class and the default vector form
@@ -417,7 +417,7 @@ class NatLangEnv(gymnasium.Env[str, str]):
 
 
 def unwrap(env: gymnasium.Env[Any, Any]) -> NatLangEnv:
-    """Return the `NatLangEnv` inside wrappers. Its `restore` then also sets the count of a `TimeLimit` among them.
+    """Return the `NatLangEnv` inside wrappers; its `restore` also sets a `TimeLimit`'s count.
 
     Raises:
         UsageError: There is none.

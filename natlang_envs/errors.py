@@ -15,7 +15,7 @@ MADE_WITH = ("max_episode_steps",)  # what `gymnasium.make` takes besides
 
 
 class UsageError(ValueError):
-    """An argument, file or command of the caller is wrong.
+    """A wrong argument, file or command of the caller.
 
     The message is one line that names the thing and the remedy; the command lines print it to standard error and
     exit with code 2.

@@ -1,4 +1,4 @@
-"""ALFWorld (Shridhar et al., 2021): household tasks in words, on an engine of our own that needs no download.
+"""ALFWorld: household tasks in words, on an engine that needs no download.
 
 env, tasks           the environment, and the games it draws from
 engine/              the rules and texts of a game, equal to TextWorld's

@@ -33,7 +33,7 @@ _NEXT = {
 
 
 def exemplar(game: Game, thoughts: bool = True) -> str:
-    """Return a game as an example for a prompt.
+    """Return a won game as an example for a prompt.
 
     Args:
         game: Its sentence may be any; the expert gets the goal itself.

@@ -38,7 +38,7 @@ class Subgoal(NamedTuple):
 
 
 class Expert:
-    """Plays one game from what an agent sees: observations and admissible commands.
+    """Plays a game from observations and admissible commands alone.
 
     In turn: `choose(observation, commands)`. For a path that another player took: `observe` each of its steps, then
     `choose` with the last observation; what is chosen depends on the path alone, not on what was chosen before. An

@@ -7,9 +7,8 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import sys
-import time
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -32,15 +31,17 @@ from reference_agent.families.alfworld import warmup as alfworld_warmup
 from reference_agent.families.dangerous_taxi import warmup as taxi_warmup
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.paper.tables import read_curve
-from reference_agent.players import Decision
+from reference_agent.players import PolicyDecision
 from reference_agent.rollout import Episode
-from reference_agent.run.agent import ReflectRLAgent, load_sampling
+from reference_agent.run.agent import load_sampling, trained_agent
 from reference_agent.run.config import Config, PolicySFTConfig, RLConfig, SFTConfig
 from reference_agent.run.config_file import load_config
 from reference_agent.run.pipeline import train
 from reference_agent.tiny import making as base
 from reference_agent.tiny import warmup
 from tests.reference_agent.conftest import QUICK, quick_config
+
+PROTOCOL = "dangerous-taxi-pickup/v1"
 
 
 def silent(*_: object) -> None:
@@ -61,19 +62,19 @@ def test_rewards_to_go() -> None:
 
 
 def test_the_steps_of_a_batch_are_taken_last_to_first_and_the_baseline_is_the_mean_of_a_step() -> None:
-    steps = [Decision(f"state {step}", f"prompt {step}", ["A", "B"], 0, None) for step in range(3)]
+    steps = [PolicyDecision(f"state {step}", f"prompt {step}", ["A", "B"], 0, None) for step in range(3)]
     episodes = [Episode(steps, [-1.0, -1.0, 20.0], True), Episode(steps[:1], [-10.0], False)]
-    rows = advantages(episodes, RLConfig(reward_scale=1.0, baseline="step"))
+    rows = advantages(episodes, RLConfig(reward_scale=1.0, options={"baseline": "step"}))
     assert [row.step for row in rows] == [2, 1, 0, 0]
     assert [row.advantage for row in rows] == pytest.approx([0.0, 0.0, 14.0, -14.0])
-    plain = advantages(episodes, RLConfig(reward_scale=1.0, baseline="none"))
+    plain = advantages(episodes, RLConfig(reward_scale=1.0, options={"baseline": "none"}))
     assert [row.advantage for row in plain] == pytest.approx([20.0, 19.0, 18.0, -10.0])
 
 
 def test_an_update_makes_what_was_rewarded_likelier(model, examples) -> None:  # type: ignore[no-untyped-def]
     policy = copy.deepcopy(model)
     prompt, labels = "Actions:\nA. one\nB. two\nChoice:\n", ["A", "B"]
-    good, bad = Decision("s", prompt, labels, 1, None), Decision("s", prompt, labels, 0, None)
+    good, bad = PolicyDecision("s", prompt, labels, 1, None), PolicyDecision("s", prompt, labels, 0, None)
     episodes = [Episode([good], [20.0], True), Episode([bad], [-10.0], False)] * 4
     optimizer = torch.optim.AdamW(policy.model.parameters(), lr=1e-2)
     before = torch.softmax(policy.choice_logits([prompt], [labels]), dim=1)[0, 1].item()
@@ -121,35 +122,32 @@ def test_training_makes_every_room_of_the_run_and_an_agent(out: Path) -> None:
     assert [(row["stage"], row["iteration"]) for row in curve] == [(0, 1), (0, 2), (1, 1)]
     assert list((out / "rl" / "tensorboard").iterdir())
     assert not same(out / "policy", out / "policy-sft"), "reward moved the policy"
-    agent = ReflectRLAgent(out)
-    _, played = evaluate(agent, "dangerous-taxi-pickup/v1")
-    assert len(played) == 100
+    agent = trained_agent(out)
+    _, played = evaluate(agent, PROTOCOL, episodes=20)
+    assert len(played) == 20
     assert all(isinstance(said, str) for each in played for said in each.reflections)
     assert [each.actions for each in played] == [
-        each.actions for each in evaluate(load_agent(f"reflect-rl:{out}"), "dangerous-taxi-pickup/v1", batch=9)[1]
+        each.actions for each in evaluate(load_agent(f"reflect-rl:{out}"), PROTOCOL, episodes=20, batch=9)[1]
     ]
-    start = evaluate(load_agent(f"reflect-rl:{out}/policy-sft"), "dangerous-taxi-pickup/v1")[1]
-    assert len(start) == 100
-    drawn = [evaluate(load_sampling(str(out)), "dangerous-taxi-pickup/v1", batch=batch)[1] for batch in (64, 9)]
+    start = evaluate(load_agent(f"reflect-rl:{out}/policy-sft"), PROTOCOL, episodes=20)[1]
+    assert len(start) == 20
+    drawn = [evaluate(load_sampling(str(out)), PROTOCOL, episodes=20, batch=batch)[1] for batch in (64, 9)]
     assert [each.actions for each in drawn[0]] == [each.actions for each in drawn[1]], "each episode draws its own"
     assert [each.actions for each in drawn[0]] != [each.actions for each in played]
-    after = evaluate(agent.sampled(), "dangerous-taxi-pickup/v1")[1]  # with what the likeliest play remembers
+    after = evaluate(agent.sampled(), PROTOCOL, episodes=20)[1]  # with what the likeliest play remembers
     assert [each.actions for each in drawn[0]] == [each.actions for each in after]
 
 
-def test_the_reflector_does_not_move_and_there_may_be_none(out: Path) -> None:
-    train(quick_config(), out, silent)
-    again = out.with_name("again")
-    shutil.copytree(out, again)
-    shutil.rmtree(again / "policy")
-    shutil.rmtree(again / "rl")
-    train(quick_config(), again, silent)
-    assert same(out / "reflector", again / "reflector")
-    assert same(out / "policy", again / "policy"), "the same seed gives the same policy"
-    without = out.with_name("without")
+def test_the_reflector_does_not_move_and_there_may_be_none(trained: Path, out_trained: Path) -> None:
+    shutil.rmtree(out_trained / "policy")
+    shutil.rmtree(out_trained / "rl")
+    train(quick_config(), out_trained, silent)
+    assert same(trained / "reflector", out_trained / "reflector")
+    assert same(trained / "policy", out_trained / "policy"), "the same seed gives the same policy"
+    without = out_trained.with_name("without")
     train(quick_config("reflect=false"), without, silent)
     assert not (without / "reflector").exists()
-    _, played = evaluate(load_agent(f"reflect-rl:{without}"), "dangerous-taxi-pickup/v1")
+    _, played = evaluate(load_agent(f"reflect-rl:{without}"), PROTOCOL, episodes=20)
     assert all(said is None for each in played for said in each.reflections)
 
 
@@ -157,12 +155,19 @@ class CrashedError(Exception):
     pass
 
 
-def test_resuming_is_exact(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "crashes",
+    [
+        pytest.param([("rl", 4)], id="once"),
+        pytest.param([("reflector", 2), ("policy", 1), ("rl", 2)], id="elsewhere", marks=pytest.mark.slow),
+    ],
+)
+def test_resuming_is_exact(crashes: list[tuple[str, int]], out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoint, "SECONDS", 0.0)  # a checkpoint a step
     config = quick_config(stages=(3, 2))
     whole = out.with_name("whole")
     train(config, whole, silent)
-    for stage, step in (("reflector", 2), ("policy", 1), ("rl", 2), ("rl", 4)):
+    for stage, step in crashes:
         folder = out.with_name(f"crash-{stage}-{step}")
         crash_and_resume(config, folder, stage, step)
         assert all(same(whole / player, folder / player) for player in ("reflector", "policy-sft", "policy"))
@@ -174,7 +179,7 @@ def test_resuming_is_exact(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("experiment", "crashes"),
     [
-        ("taxi-pickup-maps/best", [("labels", 2), ("labels", 30), ("walls", 4), ("directions", 2)]),
+        ("taxi-pickup-maps/best", [("labels", 2), ("walls", 4), ("directions", 2)]),
         pytest.param("alfworld/sft-only", [("lists", 14), ("repeating", 1), ("labels", 15)], marks=pytest.mark.slow),
     ],
 )
@@ -281,7 +286,7 @@ def test_micro_batches_of_a_fine_tuning_add_up_to_the_batch(model: LanguageModel
 
     def gradient(size: int, reflector: bool) -> torch.Tensor:
         player = copy.deepcopy(model)
-        settings: dict[str, Any] = {"steps": 1, "batch": 7, "microbatch": size, "clip": 1e9}
+        settings: dict[str, Any] = {"steps": 1, "batch": 7, "microbatch": size, "max_norm": 1e9}
         if reflector:
             sft.fine_tune_reflector(player, examples, SFTConfig(**settings), 0, silent)
         else:
@@ -295,21 +300,32 @@ def test_micro_batches_of_a_fine_tuning_add_up_to_the_batch(model: LanguageModel
             assert torch.allclose(gradient(size, reflector), whole, atol=1e-4)
 
 
-def test_ctrl_c_saves_says_how_to_go_on_and_loses_nothing(out: Path) -> None:
+def test_ctrl_c_saves_says_how_to_go_on_and_loses_nothing(
+    out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     settings = [part for each in [*QUICK, "rl.checkpoint_every=1000"] for part in ("--set", each)]
     stages = ["--set", "curriculum=[{env='NatLang/DangerousTaxi-Pickup-v0', iterations=400}]"]
-    command = [sys.executable, "-m", "reference_agent", "train", "--out", str(out)]
-    process = subprocess.Popen(
-        [*command, *settings, *stages], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ)
-    )
-    deadline = time.monotonic() + 120
-    while not (out / "rl" / "tensorboard").exists() and time.monotonic() < deadline:
-        time.sleep(0.1)
-    time.sleep(1.0)
-    process.send_signal(signal.SIGINT)
-    said, errors = process.communicate(timeout=120)
-    assert process.returncode == 130, errors
-    assert f"Go on with: reflect-rl train --out {out}" in said
+    monkeypatch.setattr(sys, "argv", ["reflect-rl", "train", "--out", str(out), *settings, *stages])
+    ended = threading.Event()
+
+    def press() -> None:
+        while not (out / "rl" / "tensorboard").exists():
+            if ended.wait(0.1):
+                return
+        if not ended.wait(1.0):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    pressing = threading.Thread(target=press)
+    pressing.start()
+    try:
+        with pytest.raises(SystemExit) as left:
+            main()
+    finally:
+        ended.set()
+        pressing.join()
+    assert left.value.code == 130
+    said = capsys.readouterr().out
+    assert f"Go on with: reflect-rl train --out {out}" in "".join(said.splitlines())
     saved = newest(out / "rl")
     assert saved is not None
     progress = json.loads((saved / "progress.json").read_text())
@@ -341,8 +357,8 @@ def test_bad_input_is_one_line_and_exit_code_2(
     assert not out.exists()
 
 
-def test_a_folder_of_another_run_is_refused_and_stays(out: Path) -> None:
-    train(quick_config(), out, silent)
+def test_a_folder_of_another_run_is_refused_and_stays(out_trained: Path) -> None:
+    out = out_trained
     before = (out / "settings.json").read_bytes()
     with pytest.raises(UsageError, match="holds a run with other settings"):
         train(quick_config("seed=1"), out, silent)
@@ -354,8 +370,8 @@ def test_a_folder_of_another_run_is_refused_and_stays(out: Path) -> None:
         train(quick_config(), other, silent)
 
 
-def test_a_checkpoint_of_another_model_and_a_damaged_one_are_refused(out: Path) -> None:
-    train(quick_config(), out, silent)
+def test_a_checkpoint_of_another_model_and_a_damaged_one_are_refused(out_trained: Path) -> None:
+    out = out_trained
     other = out.with_name("other")
     train(quick_config("model.width=48", "model.inner=96"), other, silent)
     for damage, message in (("other", "another model"), ("truncated", "is damaged"), ("progress", "is no checkpoint")):
@@ -376,8 +392,8 @@ def test_a_checkpoint_of_another_model_and_a_damaged_one_are_refused(out: Path) 
             train(quick_config(), broken, silent)
 
 
-def test_a_damaged_curve_is_made_again_as_its_message_says(out: Path) -> None:
-    train(quick_config(), out, silent)
+def test_a_damaged_curve_is_made_again_as_its_message_says(out_trained: Path) -> None:
+    out = out_trained
     before = read_curve(out)
     for content in ("{", '{"a": 1}', '[{"episodes": 1}]', "3"):
         (out / "curve.json").write_text(content)
