@@ -73,7 +73,8 @@ def test_the_exact_distance_is_the_sum_over_the_list_and_pulls_as_it(model: Lang
     # Drawn often enough, the estimate is it.
     drawn = decide(learner.policy, None, [STATE] * 4000, [COMMANDS] * 4000, learner.rng)
     many = with_reference(learner._replace(reference=before), [Transition(0, each, 0.0) for each in drawn])
-    estimated = learner._replace(config=replace(learner.config, options=replace(learner.config.options, exact_kl=False)))
+    options = replace(learner.config.options, exact_kl=False)
+    estimated = learner._replace(config=replace(learner.config, options=options))
     now = choices(learner, many)
     assert distance(estimated, now, many).item() == pytest.approx(distance(learner, now, many).item(), rel=0.1)
 
