@@ -14,6 +14,8 @@ PIP_INSTALL := pip install --quiet --disable-pip-version-check
 
 # Small models on few cores: more threads than one only wait for each other.
 export OMP_NUM_THREADS := 1
+# Tests start many interpreters, and each worker rewrites all tests: bytecode saves a minute.
+unexport PYTHONDONTWRITEBYTECODE
 
 # The official ALFWorld games, where there are any.
 OFFICIAL = $(or $(ALFWORLD_DATA),$(wildcard $(CURDIR)/../shared/alfworld/official))

@@ -62,7 +62,7 @@ def _takes_split(env: NatLangEnv) -> bool:
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage of a curriculum: an environment, and how long to train in it.
+    """One stage of a curriculum: an environment and a length.
 
     Attributes:
         env: An environment's id, or a function that makes one; in a config an id.

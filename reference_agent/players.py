@@ -44,7 +44,7 @@ class PolicyDecision(NamedTuple):
 
 
 class Reflector:
-    """A model that writes reflections; greedy ones are cached by their exact prompt, as long as its weights stay.
+    """A model that writes reflections; greedy ones are cached by prompt while its weights stay.
 
     Args:
         model: The trained reflector, here or on a server.

@@ -26,7 +26,7 @@ from reference_agent.players import PolicyAnswers, PolicyDecision, Reflector, ch
 
 @dataclass
 class Episode:
-    """One sampled trajectory: what was decided at each step, what it earned, and whether it succeeded."""
+    """One sampled trajectory: its decisions, rewards and success."""
 
     decisions: list[PolicyDecision] = field(default_factory=list[PolicyDecision])
     rewards: list[float] = field(default_factory=list[float])
@@ -137,7 +137,7 @@ def play(
 
 
 def success_rate(episodes: Iterable[Episode]) -> float:
-    """Return the share of episodes that succeeded. Raises `UsageError` if there are none."""
+    """Return the share of won episodes; raises `UsageError` if there are none."""
     episodes = list(episodes)
     if not episodes:
         raise UsageError("no episodes were played: play some to count their successes")

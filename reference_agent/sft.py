@@ -60,7 +60,7 @@ def fine_tune_reflector(
     max_tokens: int = 48,
     one_model: bool = False,
 ) -> Reflector:
-    """Train `model` in place on {(R | p(s))}, and return it as a reflector (line 21).
+    """Train `model` in place on {(R | p(s))} into a reflector (line 21).
 
     Args:
         model: The model.
@@ -97,7 +97,7 @@ def fine_tune_policy(
     *,
     one_model: bool = False,
 ) -> LanguageModel:
-    """Train `model` in place on {(a | p(s), R, α(A(s)))}, and return it as a policy (line 22).
+    """Train `model` in place on {(a | p(s), R, α(A(s)))} into a policy (line 22).
 
     It learns from the examples that are `shown` to it: `CollectConfig` has `policy_trajectories` and
     `policy_negatives`. Arguments and errors are those of `fine_tune_reflector`; `reflect` says whether the prompts
@@ -128,7 +128,7 @@ def check_policy(
 
 
 class Learned(NamedTuple):
-    """What the policy has learned by imitation, on at most 64 of its examples.
+    """How well the policy imitates on at most 64 of its examples.
 
     Attributes:
         accuracy: How often its likeliest command is the teacher's.

@@ -1,4 +1,4 @@
-"""What all tests share: options, and how long Hypothesis may search."""
+"""What all tests share: options, ids, and how long Hypothesis may search."""
 
 from __future__ import annotations
 
@@ -31,6 +31,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--remake-golden", action="store_true", help="write tests/golden/ anew instead of comparing with it"
     )
+
+
+ID_LIMIT, TEXT_LIMIT = 100, 32  # characters of a test's parameters in its id, and of one text among them
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Name a long parameter by its beginning; pytest numbers those that begin alike."""
+    if isinstance(val, str | bytes) and len(val) > TEXT_LIMIT:
+        return ascii(val)[:TEXT_LIMIT]
+    return None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse tests whose id is too long to be read or typed."""
+    parameters = {item.nodeid: getattr(item, "callspec", None) for item in items}
+    long = [nodeid for nodeid, spec in parameters.items() if spec and len(spec.id) > ID_LIMIT]
+    if long:
+        raise pytest.UsageError(f"{len(long)} tests have parameters of over {ID_LIMIT} characters: {long[0][:300]}")
 
 
 @pytest.fixture

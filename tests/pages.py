@@ -13,8 +13,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.support.here import run_here
+
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"# (\w+\.(?:py|toml))\n")  # the first line of a block that a reader saves under this name
+PROGRAMS = {"natlang", "natlang-leaderboard", "reflect-rl"}
+SHELL = re.compile(r"[|&;<>$`*#]")  # what a shell must read
 LANGUAGES = {"console", "diff", "python", "py", "toml", "text"}
 
 
@@ -78,9 +82,13 @@ class Reader:
         if command.startswith("export "):
             self._environment |= dict(word.split("=", 1) for word in shlex.split(command)[1:])
             return ""
-        done = subprocess.run(
-            ["bash", "-c", command], env=self._environment, input=typed, capture_output=True, text=True, check=False
-        )
+        program, *arguments = shlex.split(command)
+        if program in PROGRAMS and not SHELL.search(command):
+            done = run_here(program, *arguments, stdin=typed, environment=self._environment)
+        else:
+            done = subprocess.run(
+                ["bash", "-c", command], env=self._environment, input=typed, capture_output=True, text=True, check=False
+            )
         assert done.returncode == 0, f"{self._at(block)}: {command}\n{done.stdout}\n{done.stderr}"
         return done.stdout
 

@@ -16,6 +16,7 @@ import pytest
 
 from natlang_envs.cli.support import EXTRAS
 from tests.pages import FENCE
+from tests.support.here import run_here
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -68,9 +69,7 @@ def test_every_extra_has_a_line_that_says_what_it_is_for() -> None:
 
 def test_every_command_of_the_help_has_a_line() -> None:
     text = (ROOT / "docs" / "start.md").read_text(encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "natlang_envs.cli", "--help"], capture_output=True, text=True, cwd=ROOT, check=True
-    )
+    done = run_here("natlang", "--help")
     listed = re.findall(r"^\W+([a-z][\w-]+) {2,}[A-Z]", done.stdout.partition("Commands")[2], re.MULTILINE)
     assert "serve" in listed
     assert [each for each in listed if f"| `natlang {each}` |" not in text] == []

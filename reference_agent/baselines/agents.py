@@ -22,7 +22,7 @@ UNTUNED_CONFIGS = EXPERIMENTS / "untuned"
 
 
 def zero_shot_agent(name: str | Path, config: Config | None = None, chat: bool = False) -> PlayersAgent:
-    """Return an untuned causal LM that chooses the likeliest of the listed labels, in order; it draws nothing.
+    """Return an untuned causal LM that chooses the most probable of the listed labels greedily.
 
     `config` says how it is loaded and which head chooses; with `chat` it is asked in its chat template.
     """

@@ -61,7 +61,7 @@ def check_finite(optimizer: torch.optim.Optimizer) -> None:
 
 
 class LanguageModel(PromptReader):
-    """A model and its tokenizer; `adapter` is None where all weights are its own, `origin` where it reads anything."""
+    """A model with tokenizer, adapter (None: all weights are its own) and origin (None: it reads anything)."""
 
     def __init__(
         self,

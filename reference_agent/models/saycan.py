@@ -175,7 +175,7 @@ def _parts(actions: Sequence[tuple[int, ...]]) -> list[slice]:
 
 
 class WritingPolicy(SayCanPolicy):
-    """A language model that writes its command, token by token, whether or not the environment lists it.
+    """A language model that writes its command, token by token, listed or not.
 
     What it writes is scored as SayCan scores a listed action: the log-probabilities of all its tokens and of the end.
     A text that it has sampled is scored by the very tokens, for its words may have others.

@@ -15,7 +15,7 @@ from reference_agent.run.bounds import at_least, check_bounds, choice, fraction,
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """The backbone of both players.
+    """The base model of both players.
 
     Attributes:
         name: `"tiny"` makes a Llama of the sizes below; `"smollm2"` is the model that `reflect-rl models fetch smollm2`

@@ -43,7 +43,7 @@ _PAGE = Path(__file__).parents[1] / "data" / "players.md"
 
 
 class Players:
-    """A policy and its reflector; what they are asked with is said once, in `of`.
+    """A policy, its reflector, and the settings of their prompts.
 
     Attributes:
         policy: The policy.

@@ -53,14 +53,14 @@ class Moment(NamedTuple):
 
 
 class Lesson(NamedTuple):
-    """A reflection and the action that follows from it; without a reflection the lesson is left out of the data."""
+    """A reflection and its action; without a reflection it is left out of the data."""
 
     reflection: str | None
     action: str
 
 
 class Teacher(Protocol):
-    """A function from a moment to a reflection and an action: a plain function will do.
+    """A function from a moment to a reflection and an action.
 
     It may have two attributes, both False if missing: `restarts`, whether an observation alone tells all that matters,
     so that a state makes sense without its path; `idles`, whether an action that leaves the plan as long as it was,

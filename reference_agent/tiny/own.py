@@ -37,7 +37,7 @@ def tiny_for(
     steps: int = 600,
     say: Say = say,
 ) -> LanguageModel:
-    """Return a tiny model that reads an environment: it copies commands, and finds the label of the one that is named.
+    """Return a tiny model that reads an environment and finds the label of a named command.
 
     That takes one to three minutes of a core where prompts are short. The teacher plays, for the words and the shape of
     prompts: what it chooses is not learned.

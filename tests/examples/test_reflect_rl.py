@@ -23,12 +23,12 @@ from reference_agent.tiny.making import tiny_folder
 
 
 def test_the_first_iteration_of_reinforcement_is_the_librarys() -> None:
-    settings = Settings(iterations=1, batch=12, words=24, entropy=0.1)
+    settings = Settings(iterations=1, batch=6, words=12, entropy=0.1)
     ours = Player(settings.model)
     reflect_rl.reinforce(Players(Player(settings.model), ours, settings.words), settings)
 
-    theirs, reflector = rrl.load_model(str(tiny_folder())), rrl.Reflector(rrl.load_model(str(tiny_folder())), 24)
-    same = {"batch": 12, "entropy": 0.1, "learning_rate": settings.rl_rate, "reward_scale": settings.reward_scale}
+    theirs, reflector = rrl.load_model(str(tiny_folder())), rrl.Reflector(rrl.load_model(str(tiny_folder())), 12)
+    same = {"batch": 6, "entropy": 0.1, "learning_rate": settings.rl_rate, "reward_scale": settings.reward_scale}
     rrl.reinforce(theirs, reflector, rrl.Stage(settings.env, 1), rrl.RLConfig(**same), seed=settings.seed)
 
     def weights(model: Any) -> torch.Tensor:
@@ -47,7 +47,7 @@ def test_it_imports_nothing_of_the_library() -> None:
     assert not [each for each in modules if str(each).startswith("reference_agent")]
 
 
-@pytest.mark.parametrize("lora", [0, 2])
+@pytest.mark.parametrize("lora", [pytest.param(0, marks=pytest.mark.slow), 2])
 def test_it_runs_from_data_to_reinforcement(lora: int, capsys: pytest.CaptureFixture[str]) -> None:
     few = Settings(
         lora=lora, trajectories=2, reflector_steps=2, policy_steps=2, iterations=1, batch=4, words=4, games=4

@@ -27,10 +27,12 @@ def test_training_takes_few_lines() -> None:
     assert CHECKS
 
 
+@pytest.mark.slow
 def test_taxi_trains_with_a_model_of_transformers() -> None:
     assert 0 <= train_taxi.main(str(tiny_folder()), steps=2, iterations=1) <= 1
 
 
+@pytest.mark.slow
 def test_players_are_trained_and_saved_before_and_after_reinforcement(tmp_path: Path) -> None:
     players_taxi.main(tmp_path, trajectories=3, steps=5, iterations=1)
     for name in ("sft", "players"):

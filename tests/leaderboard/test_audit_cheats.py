@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 from pathlib import Path
 
@@ -15,10 +16,9 @@ from natlang_envs import UsageError
 from natlang_envs.evaluation import evaluate, load_agent
 from natlang_envs.evaluation.runs import provenance
 from reference_agent.models.backbone import finished
-from reference_agent.run.pipeline import train
 from tests.leaderboard.forge import PROTOCOL
 from tests.leaderboard.test_audit import AGENTS, entry_of, here
-from tests.reference_agent.conftest import quick_config
+from tests.reference_agent.conftest import trained_run
 
 __all__ = ["here"]  # a fixture
 
@@ -132,11 +132,11 @@ def test_a_module_that_needs_more_files_is_told_how_to_show_them(south: Path, tm
 
 @pytest.mark.slow
 def test_weights_are_loaded_by_the_board_and_must_be_those_of_the_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NATLANG_CACHE", str(tmp_path / "cache"))
     run = tmp_path / "trained"
-    train(quick_config(), run, lambda *_: None)
+    shutil.copytree(trained_run(tmp_path_factory), run)
     for agent, folder in ((f"reflect-rl:{run}", "greedy"), (f"reflect-rl-sample:{run}", "drawn")):
         out = tmp_path / folder
         evaluate(load_agent(agent), PROTOCOL, out=out / "run", source=provenance("entry point", agent))
@@ -164,10 +164,12 @@ def test_a_gpu_is_shown_where_it_is_asked_for_and_refused_where_there_is_none(
     monkeypatch.syspath_prepend(str(tmp_path))
     evaluate(load_agent("seeing:agent"), PROTOCOL, out=tmp_path / "run")
     entry = pack(tmp_path / "run", name="agent", out=tmp_path / "submissions")
-    monkeypatch.setattr("leaderboard.audit.outside._GPUS", "kmsg")  # as long as it is a device that is not shown else
+    monkeypatch.setattr(
+        "leaderboard.audit.agent_process._GPUS", "kmsg"
+    )  # as long as it is a device that is not shown else
     with_it = audit(entry, "seeing:agent", "x", gpu=True)
     assert (with_it.same, with_it.open) == (with_it.steps, ())
     assert audit(entry, "seeing:agent", "x").same == 0
-    monkeypatch.setattr("leaderboard.audit.outside._GPUS", "no-such-device*")
+    monkeypatch.setattr("leaderboard.audit.agent_process._GPUS", "no-such-device*")
     with pytest.raises(UsageError, match="this machine has no NVIDIA GPU to show to the agent: leave out --gpu"):
         audit(entry, "seeing:agent", "x", gpu=True)

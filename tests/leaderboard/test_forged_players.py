@@ -20,13 +20,12 @@ from leaderboard.site import build
 from natlang_envs import UsageError
 from natlang_envs.evaluation import evaluate, load_agent
 from natlang_envs.evaluation.runs import provenance
-from reference_agent.run.pipeline import train
 from reference_agent.run.published import publish
 from tests.leaderboard.forge import PROTOCOL
 from tests.leaderboard.test_changes import checkout, commit
 from tests.leaderboard.test_further_forgeries import AGENTS, entry_of, judged, ranks
 from tests.leaderboard.test_site import planner
-from tests.reference_agent.conftest import quick_config
+from tests.reference_agent.conftest import trained_run
 
 __all__ = ["checkout"]  # a fixture
 pytestmark = pytest.mark.xdist_group("forged players")  # one process trains them
@@ -48,10 +47,9 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
     folder = tmp_path_factory.mktemp("forged")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NATLANG_CACHE", str(folder / "cache"))
-        runs = (folder / "one", folder / "two")
-        for seed, run in enumerate(runs):
-            train(quick_config(f"seed={seed}"), run, lambda *_: None)
-            publish(run, "policy", folder / "players" / f"{run.name}.json")
+        runs = (trained_run(tmp_path_factory, 0), trained_run(tmp_path_factory, 1))
+        for name, run in zip(("one", "two"), runs, strict=True):
+            publish(run, "policy", folder / "players" / f"{name}.json")
         publish(runs[0], "policy-sft", folder / "players" / "before.json")
     for how, sampling in (("reflect-rl", False), ("reflect-rl-sample", True)):
         entry_of(f"{how}:{folder}/players/one.json", folder / how, deterministic=not sampling)

@@ -92,7 +92,9 @@ NOTED = {
 }
 
 
-@pytest.mark.parametrize("agent", NOTED)
+@pytest.mark.parametrize(
+    "agent", [pytest.param(each, marks=() if each in ("Noted", "Elsewhere") else pytest.mark.slow) for each in NOTED]
+)
 def test_what_was_noted_beforehand_helps_nobody(here: Path, agent: str) -> None:
     shown, says = NOTED[agent]
     noted(here, CITIES)
@@ -113,9 +115,13 @@ def test_what_was_noted_beforehand_helps_nobody(here: Path, agent: str) -> None:
     ("agent", "deterministic", "says"),
     [
         ("Clock", True, "actions of an agent that does not draw are other ones"),
-        ("TwoFaced", False, "actions of an agent that does not draw are other ones"),
+        pytest.param(
+            "TwoFaced", False, "actions of an agent that does not draw are other ones", marks=pytest.mark.slow
+        ),
         ("Privileged", True, "the agent stopped: AttributeError"),
-        ("agreeable", True, "actions of an agent that does not draw are other ones"),
+        pytest.param(
+            "agreeable", True, "actions of an agent that does not draw are other ones", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_an_agent_that_is_not_what_it_says_is_not_ranked(

@@ -19,11 +19,10 @@ import pytest
 
 from leaderboard.schema import SUBMISSION_FILE, Track
 from leaderboard.site import build
-from leaderboard.site.downloads import as_csv
+from leaderboard.site.entries import player_of
+from leaderboard.site.exports import as_csv, as_of, bibtex, latex, markdown
 from leaderboard.site.overview import addresses, families, repository_of
 from leaderboard.site.pages import About, write_board
-from leaderboard.site.paper import as_of, bibtex, latex, markdown
-from leaderboard.site.players import player_of
 from leaderboard.site.plots import learning_curves
 from leaderboard.standings import standings
 from leaderboard.standings.rows import Row, Table
@@ -118,6 +117,7 @@ def test_a_privileged_stranger_is_never_the_best_learned_agent(tables: list[Tabl
     assert family.boards[0].learned.entry.submission.name != "gpt-5"
 
 
+@pytest.mark.slow
 def test_pages_link_to_repository_documentation_policy_submitting_and_citation(site: Path) -> None:
     names = ("Boards", "Repository", "Documentation", "Policy", "Submit", "Cite")
     for page in ("index.html", BOARD, f"entries/{PROTOCOL}/oracle/index.html"):
@@ -154,6 +154,7 @@ def test_the_repository_is_where_the_checkout_came_from_without_its_password(rem
     assert repository_of(tmp_path) == "https://host.org/a/b"
 
 
+@pytest.mark.slow
 def test_no_reason_is_in_a_tooltip_and_none_is_missing(site: Path, tables: list[Table]) -> None:
     for table in tables:
         text = (site / "boards" / table.protocol.name / "index.html").read_text()
@@ -164,6 +165,7 @@ def test_no_reason_is_in_a_tooltip_and_none_is_missing(site: Path, tables: list[
     assert " title=" not in (site / "index.html").read_text()
 
 
+@pytest.mark.slow
 def test_every_board_says_what_is_live(site: Path, tables: list[Table]) -> None:
     for table in tables:
         text = (site / "boards" / table.protocol.name / "index.html").read_text()
@@ -172,6 +174,7 @@ def test_every_board_says_what_is_live(site: Path, tables: list[Table]) -> None:
         assert (">development</span>" in text) == (table.protocol.name not in here)
 
 
+@pytest.mark.slow
 def test_every_ranked_row_that_learned_names_its_player_and_its_exact_command(site: Path, tables: list[Table]) -> None:
     ranked = [row for table in tables for row in table.entries if row.learned and row.rank]
     assert len(ranked) >= 10
@@ -188,6 +191,7 @@ def test_every_ranked_row_that_learned_names_its_player_and_its_exact_command(si
         assert html.escape(row.command) in page
 
 
+@pytest.mark.slow
 def test_a_fresh_clone_with_an_empty_cache_builds_the_whole_site(site: Path) -> None:
     assert "not replayed here" not in (site / "index.html").read_text()
     for path in COMMITTED.rglob(SUBMISSION_FILE):
@@ -196,6 +200,7 @@ def test_a_fresh_clone_with_an_empty_cache_builds_the_whole_site(site: Path) -> 
     assert max(path.stat().st_size for path in pages) < 500_000
 
 
+@pytest.mark.slow
 def test_the_site_is_light_and_quick(site: Path) -> None:
     entries = sum(1 for _ in (site / "entries").rglob(SUBMISSION_FILE))
     assert entries > 60
@@ -210,6 +215,7 @@ def test_the_site_is_light_and_quick(site: Path) -> None:
 # A board in a paper.
 
 
+@pytest.mark.slow
 def test_a_row_has_one_interval_on_the_board_in_csv_json_latex_and_markdown(site: Path, tables: list[Table]) -> None:
     every = json.loads((site / "leaderboard.json").read_text())
     series = 0
@@ -247,6 +253,7 @@ def test_csv_has_all_columns_and_the_test_against_the_row_above(tables: list[Tab
         above = played
 
 
+@pytest.mark.slow
 def test_every_board_gives_tables_a_reference_commands_and_the_commit(site: Path, tables: list[Table]) -> None:
     commit = as_of(COMMITTED)
     for table in tables:
@@ -283,6 +290,7 @@ def test_tables_for_papers_are_well_formed(tables: list[Table]) -> None:
 # In a browser.
 
 
+@pytest.mark.slow
 @needs_chromium
 def test_the_compare_panel_has_the_paired_p(site: Path, tables: list[Table], tmp_path: Path) -> None:
     (taxi,) = (table for table in tables if table.protocol.name == PROTOCOL)
@@ -293,6 +301,7 @@ def test_the_compare_panel_has_the_paired_p(site: Path, tables: list[Table], tmp
         assert float(said) == pytest.approx(max(1e-4, paired_p(rows[one], rows[other])), rel=0.06)
 
 
+@pytest.mark.slow
 @needs_chromium
 def test_the_compare_panel_tests_repeated_tasks_as_python_does(tables: list[Table], tmp_path: Path) -> None:
     (taxi,) = (table for table in tables if table.protocol.name == PROTOCOL)
@@ -310,6 +319,7 @@ def test_the_compare_panel_tests_repeated_tasks_as_python_does(tables: list[Tabl
     assert float(said) == pytest.approx(p, rel=0.06)
 
 
+@pytest.mark.slow
 @needs_chromium
 def test_every_kind_of_page_fits_a_phone(site: Path, submissions: Path, tmp_path: Path) -> None:
     # What submitters write may be long: one word of 300 letters, fifty versions, a name of 64 letters.
@@ -334,6 +344,7 @@ def test_every_kind_of_page_fits_a_phone(site: Path, submissions: Path, tmp_path
     assert beyond(wide, tmp_path / "profile")
 
 
+@pytest.mark.slow
 @needs_chromium
 def test_a_legend_stands_beside_its_curves(tables: list[Table], tmp_path: Path) -> None:
     track = Track(curve=((0, 0.1), (10, 0.9)))
@@ -350,6 +361,7 @@ def test_a_legend_stands_beside_its_curves(tables: list[Table], tmp_path: Path) 
     assert re.findall(r"<title>(\w+ \w+ \w+)</title>", shown) == ["false 8 true"]
 
 
+@pytest.mark.slow
 @needs_chromium
 def test_a_board_of_4000_rows_can_be_used(tables: list[Table], tmp_path: Path) -> None:
     (board,) = (table for table in tables if table.protocol.name == PROTOCOL)

@@ -236,6 +236,7 @@ def test_names_in_pictures_are_text(submissions: Path) -> None:
 # Tracks.
 
 
+@pytest.mark.slow
 @needs_chromium
 def test_rows_are_chosen_by_track(submissions: Path, run_folder: Path, tmp_path: Path) -> None:
     second = tmp_path / "run"
@@ -299,6 +300,7 @@ def test_the_page_says_which_episodes_it_shows_and_the_command_shows_any_other(
         ]
 
 
+@pytest.mark.slow
 @needs_chromium
 def test_a_link_to_an_episode_that_is_not_shown_says_how_to_see_it(submissions: Path, tmp_path: Path) -> None:
     build(submissions, tmp_path / "site")
@@ -316,6 +318,7 @@ def test_a_link_to_an_episode_that_is_not_shown_says_how_to_see_it(submissions: 
 # The game in the viewer.
 
 
+@pytest.mark.slow
 @needs_chromium
 def test_viewer_shows_the_map_and_the_listed_commands(submissions: Path, entry: Path, tmp_path: Path) -> None:
     build(submissions, tmp_path / "site")
@@ -352,6 +355,7 @@ def accessibility(page: Path, profile: Path, dark: bool = False) -> tuple[int, l
     return passes, [tuple(each) for each in broken]
 
 
+@pytest.mark.slow
 @needs_chromium
 def test_axe_finds_nothing_serious(submissions: Path, tmp_path: Path) -> None:
     for seed in range(2):

@@ -1,4 +1,4 @@
-"""The `natlang` command, run as a user runs it: another process, real arguments, real standard input."""
+"""The `natlang` command, as a user runs it; in another process where that is what is tested."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from natlang_envs.evaluation.runner import Progress
 from natlang_envs.evaluation.runs import RUN_FILE, TRAJECTORIES_FILE
 from natlang_envs.finder.engines import engine_name
 from natlang_envs.trajectory import write_trajectories
+from tests.support.here import run_here
 
 ROOT = Path(natlang_envs.__file__).parents[1]
 COMMAND = [sys.executable, "-m", "natlang_envs.cli.main"]
@@ -36,9 +37,7 @@ def environment() -> dict[str, str]:
 
 
 def natlang(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *arguments], input=stdin, capture_output=True, text=True, env=environment(), timeout=60
-    )
+    return run_here("natlang", *arguments, stdin=stdin, environment={"COLUMNS": "100", "NO_COLOR": "1"})
 
 
 def refused(*arguments: str) -> str:
@@ -425,8 +424,8 @@ def test_the_doctor_says_what_works_and_what_is_missing(tmp_path: Path) -> None:
         "official ALFWorld games",
         "cache",
     } <= set(found)
-    given = {**environment(), "NATLANG_CACHE": str(tmp_path / "cache"), "ALFWORLD_DATA": str(tmp_path / "none")}
-    bare = subprocess.run([*COMMAND, "doctor"], capture_output=True, text=True, env=given, timeout=60)
+    given = {"COLUMNS": "100", "NATLANG_CACHE": str(tmp_path / "cache"), "ALFWORLD_DATA": str(tmp_path / "none")}
+    bare = run_here("natlang", "doctor", environment=given)
     assert bare.returncode == 0, bare.stderr
     said = " ".join(bare.stdout.split())
     assert "natlang data fetch" in said

@@ -21,15 +21,16 @@ from tests.support import broken
 
 GENERATED: dict[str, Any] = {"map": "generated"}
 EMBEDDED: dict[str, Any] = {"dataset": "embedded"}  # the labelled dataset needs a download
-CASES = [
-    *(Case(entry.id, EMBEDDED if "AutoExplore" in entry.id else {}) for entry in ENVIRONMENTS),
+FAMILIES = ("DangerousTaxi-v0", "AutoExplore-v0", "AutoExplore-Search-v0", "AutoExplore-Change-v0", "ALFWorld-v0")
+SUITE = [Case(entry.id, EMBEDDED if "AutoExplore" in entry.id else {}) for entry in ENVIRONMENTS]
+QUICK = [case for case in SUITE if case.env_id.endswith(tuple(f"/{each}" for each in FAMILIES))]
+SLOW = [  # other tasks, splits, lengths and sizes of the same families
+    *(case for case in SUITE if case not in QUICK),
     Case("NatLang/AutoExplore-Change-v0", {**EMBEDDED, "partial": True, "split": "train", "file_budget": 200}),
     Case("NatLang/ALFWorld-v0", {"split": "train", "source": "mixed"}),
     Case("NatLang/DangerousTaxi-v0", {**GENERATED, "feedback": "explained"}),
-    Case("NatLang/AutoExplore-ChangeLine-v0", {"dataset": "embedded", "explain": True}),
+    Case("NatLang/AutoExplore-ChangeLine-v0", {**EMBEDDED, "explain": True}),
     Case("NatLang/ALFWorld-v0", {"split": "test", "explain": True}),
-]
-FURTHER = [  # other splits, lengths and sizes of what is above
     Case("NatLang/AutoExplore-v0", {**EMBEDDED, "feedback": "explained"}),
     Case("NatLang/AutoExplore-Search-v0", {**EMBEDDED, "feedback": "explained"}),
     Case("NatLang/DangerousTaxi-v0", GENERATED),
@@ -49,25 +50,16 @@ FURTHER = [  # other splits, lengths and sizes of what is above
     Case("NatLang/ALFWorld-TomatoMicrowave-v0", {"split": "validation"}),
 ]
 BY_NAME = {check.__name__: check for check in CHECKS}
-# Costly ones, since they start processes or many environments: once for each family is enough for `make test`.
-PROCESSES = {
-    "same_episodes_in_another_process",
-    "async_equals_sync",
-    "snapshots_restore_in_another_process",
-    "vector_equals_sync",
-}
-FAMILIES = ("DangerousTaxi-v0", "AutoExplore-v0", "AutoExplore-Search-v0", "AutoExplore-Change-v0", "ALFWorld-v0")
 TOO_SHORT = {"plans_succeed"}  # with a horizon of five steps most plans do not fit
 
 
-def _pair(case: Case, check: Check) -> Any:
-    """Return a case and a check, as slow where another case of `make test` is much the same."""
-    first = case in CASES[: len(ENVIRONMENTS)] and case.env_id.endswith(FAMILIES)
-    slow = case in FURTHER or (check.__name__ in PROCESSES and not first)
-    return pytest.param(case, check, id=f"{case}-{check.__name__}", marks=pytest.mark.slow if slow else ())
+def named(case: Case) -> str:
+    """Return the id of a case."""
+    return "-".join((case.env_id.removeprefix("NatLang/"), *map(str, case.kwargs.values())))[:60]
 
 
-@pytest.mark.parametrize(("case", "check"), [_pair(case, check) for case in (*CASES, *FURTHER) for check in CHECKS])
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("case", [*QUICK, *(pytest.param(case, marks=pytest.mark.slow) for case in SLOW)], ids=named)
 def test_environments_of_the_suite_conform(case: Case, check: Check) -> None:
     if case.kwargs.get("horizon") == 5 and check.__name__ in TOO_SHORT:
         with pytest.raises(AssertionError, match="the horizon is 5"):
@@ -149,7 +141,7 @@ def test_all_checks_of_one_environment_take_less_than_twenty_seconds() -> None:
     # A generous bound on something that takes about three: it catches a check that has become slow, not a slow machine.
     begun = time.process_time()
     for check in CHECKS:
-        check(CASES[0])
+        check(QUICK[0])
     assert time.process_time() - begun < 20
 
 

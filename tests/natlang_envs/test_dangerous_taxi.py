@@ -178,7 +178,7 @@ class Illegal(NamedTuple):
         Illegal(2, 2, RED, "jump"),
         Illegal(2, 2, RED, ""),
     ],
-    ids=str,
+    ids=lambda case: "-".join(map(str, case)),
 )
 @pytest.mark.parametrize("env_id", IDS)
 @pytest.mark.parametrize("first_step", [True, False])

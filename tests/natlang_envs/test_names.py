@@ -40,7 +40,7 @@ def through(form: str, env_id: str) -> Any:
     return {"single": gymnasium.make, "aec": aec_env, "parallel": parallel_env}[form](env_id)
 
 
-@pytest.mark.parametrize(("options", "words"), WRONG, ids=str)
+@pytest.mark.parametrize(("options", "words"), WRONG, ids=lambda given: str(given)[:32])
 @pytest.mark.parametrize("form", ["single", "vector_entry_point", "aec", "parallel"])
 def test_an_unknown_option_is_refused_in_every_form(form: str, options: Any, words: str) -> None:
     for env_id in (TAXI, "NatLang/ALFWorld-v0"):
@@ -111,7 +111,7 @@ EVALUATED = [
     ({"batch": None}, "batch must be a whole number"),
     ({"concurrency": 1.5}, "concurrency must be a whole number"),
     ({"resume": "no"}, "resume must be True or False, not 'no'"),
-    ({"workers": 2}, r"2 is no crew: give workers=Workers\(count\)"),
+    ({"workers": 2}, r"2 is no workers: give workers=Workers\(count\)"),
     ({"agent": "random"}, r"'random' is no agent: give .* or load_agent\(name\)"),
     ({"agent": RandomAgent}, "<class '.*RandomAgent'> is no agent"),
     ({"protocol": 3}, "3 is no protocol: give a name"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,8 @@ from reference_agent.data_set import Example
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.run.config import Config
 from reference_agent.run.config_file import load_config
+from reference_agent.run.pipeline import train
+from tests.support.shared import made_once, shared_folder
 
 SHIPPED = Path("presets/shipped")  # smoothing, doubt and so on, as the shipped experiments have them
 QUICK = [
@@ -50,10 +54,32 @@ def quick_config(*settings: str, stages: tuple[int, ...] = (3,)) -> Config:
     return type(config)(**{**vars(config), "curriculum": curriculum})
 
 
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep warmed-up models of tests out of the user's cache, and share them between tests."""
-    monkeypatch.setenv("NATLANG_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+@pytest.fixture(scope="package", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep warmed-up models of tests out of the user's cache, and share them between tests and workers."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NATLANG_CACHE", str(shared_folder(tmp_path_factory) / "cache"))
+        yield
+
+
+def trained_run(factory: pytest.TempPathFactory, seed: int = 0) -> Path:
+    """Return the run of `quick_config`, trained once for all workers."""
+    config = quick_config(f"seed={seed}")
+    return made_once(factory, f"trained-seed{seed}", lambda out: train(config, out, lambda *_: None))
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run of `quick_config`, which nobody changes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NATLANG_CACHE", str(shared_folder(tmp_path_factory) / "cache"))
+        return trained_run(tmp_path_factory)
+
+
+@pytest.fixture
+def out_trained(trained: Path, out: Path) -> Path:
+    """A copy of that run."""
+    return Path(shutil.copytree(trained, out))
 
 
 @pytest.fixture(scope="session")

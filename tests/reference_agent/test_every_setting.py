@@ -281,16 +281,29 @@ def result(kind: type, values: dict[str, Any], model: LanguageModel, examples: l
     return [asdict(row) for row in gather(parse_config({**run, "teacher": values})).examples]
 
 
+@pytest.fixture(scope="module")
+def unchanged() -> dict[str, Any]:
+    """The results without a change, of which many cases have the same."""
+    return {}
+
+
 ALL = [(kind, name, each) for kind, cases in CASES.items() for name, each in cases]
 
 
+@pytest.mark.xdist_group("settings")  # one process has the results without a change
 @pytest.mark.parametrize(
     ("kind", "name", "each"),
     ALL,
     ids=[f"{kind.__name__}.{name}{'-refused' * bool(c.refused)}" for kind, name, c in ALL],
 )
 def test_a_setting_changes_the_result_or_is_refused(
-    kind: type, name: str, each: Case, model: LanguageModel, examples: list[Example], tmp_path: Path
+    kind: type,
+    name: str,
+    each: Case,
+    model: LanguageModel,
+    examples: list[Example],
+    unchanged: dict[str, Any],
+    tmp_path: Path,
 ) -> None:
     def of(values: dict[str, Any], folder: str) -> Any:
         return result(kind, values, model, examples, tmp_path / folder)
@@ -302,7 +315,11 @@ def test_a_setting_changes_the_result_or_is_refused(
         assert "\n" not in str(caught.value)
     else:
         first = {name: each.at["at_first"]} if "at_first" in each.at else {}
-        assert of({**each.at, **first}, "before") != of(changed, "changed")
+        before = {**each.at, **first}
+        key = f"{kind.__name__} {before}"
+        if key not in unchanged:
+            unchanged[key] = of(before, "before")
+        assert unchanged[key] != of(changed, "changed")
 
 
 def test_heads_have_the_names_of_the_settings(model: LanguageModel) -> None:

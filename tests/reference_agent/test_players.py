@@ -86,9 +86,8 @@ def test_a_folder_is_whole_or_not_there(players: Players, kept: Path, tmp_path: 
 @pytest.mark.parametrize(
     ("head", "rank"),
     [
-        ("labels", 0),
         ("saycan", 2),
-        *(pytest.param(*each, marks=pytest.mark.slow) for each in (("saycan", 0), ("labels", 2))),
+        *(pytest.param(*each, marks=pytest.mark.slow) for each in (("labels", 0), ("saycan", 0), ("labels", 2))),
     ],
 )
 def test_the_page_beside_them_plays_them_with_plain_transformers(head: Any, rank: int, tmp_path: Path) -> None:
@@ -111,7 +110,7 @@ def test_the_page_beside_them_plays_them_with_plain_transformers(head: Any, rank
         pair.to_transformers(tmp_path / "plain")
 
 
-@pytest.mark.parametrize("head", ["labels", "saycan"])
+@pytest.mark.parametrize("head", ["labels", pytest.param("saycan", marks=pytest.mark.slow)])
 def test_adapters_are_kept_with_the_base_that_they_belong_to(tmp_path: Path, head: Any) -> None:
     pair = Players.of("tiny", rrl.ModelConfig(lora_rank=2), head=head, reflection_tokens=8)
     pair.fine_tune(pair.collect(PICKUP, "oracle", FEW), rrl.SFTConfig(1), rrl.PolicySFTConfig(1))

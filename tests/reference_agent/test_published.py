@@ -20,34 +20,23 @@ from natlang_envs.evaluation import evaluate, load_agent
 from natlang_envs.evaluation.published import published_files
 from reference_agent.players import PlayersAgent
 from reference_agent.run.agent import trained_agent
-from reference_agent.run.pipeline import train
 from reference_agent.run.published import publish, read_rounded, rounded, unpack
 from reference_agent.tiny.making import tiny_folder
-from tests.reference_agent.conftest import quick_config
 
 PROTOCOL = "dangerous-taxi-pickup/v1"
 ADAPTER = "adapter_model.safetensors"
-pytestmark = pytest.mark.xdist_group("published")  # one process trains the run
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of seconds."""
-    folder = tmp_path_factory.mktemp("published") / "run"
-    train(quick_config(), folder, lambda *_: None)
-    return folder
 
 
 @pytest.fixture
-def player(run: Path, tmp_path: Path) -> Path:
-    return publish(run, "policy", tmp_path / "players" / "both.json")
+def player(trained: Path, tmp_path: Path) -> Path:
+    return publish(trained, "policy", tmp_path / "players" / "both.json")
 
 
-def test_a_player_plays_as_it_was_published(run: Path, player: Path, tmp_path: Path) -> None:
+def test_a_player_plays_as_it_was_published(trained: Path, player: Path, tmp_path: Path) -> None:
     folder = tmp_path / "unpacked"
     folder.mkdir()
     assert unpack(player, folder) == "policy"
-    whole = load((run / "policy" / "model.safetensors").read_bytes())
+    whole = load((trained / "policy" / "model.safetensors").read_bytes())
     for name, weight in load((folder / "policy" / "model.safetensors").read_bytes()).items():
         step = whole[name].abs().amax(-1, keepdim=True) / 31
         assert bool(((weight - whole[name]).abs() <= 0.51 * step).all())
@@ -62,11 +51,11 @@ def test_a_player_plays_as_it_was_published(run: Path, player: Path, tmp_path: P
 
 
 def test_a_player_computes_alike_on_every_machine(
-    run: Path, player: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    trained: Path, player: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: True)
     here, expected = tmp_path / "here", load_agent(f"reflect-rl:{player}")
-    shutil.copytree(run, here)
+    shutil.copytree(trained, here)
     settings = (here / "settings.json").read_text()
     (here / "settings.json").write_text(settings.replace('"precision": "fp32"', '"precision": "auto"'))
     loaded = load_agent(f"reflect-rl:{publish(here, 'policy', tmp_path / 'auto' / 'both.json')}")
@@ -75,18 +64,18 @@ def test_a_player_computes_alike_on_every_machine(
     assert evaluate(loaded, PROTOCOL, episodes=3)[1] == evaluate(expected, PROTOCOL, episodes=3)[1]
 
 
-def test_another_players_file_and_any_other_are_not_written_over(run: Path, player: Path) -> None:
+def test_another_players_file_and_any_other_are_not_written_over(trained: Path, player: Path) -> None:
     before, notes = player.read_bytes(), player.with_name("notes.json")
     notes.write_text("{}")
     for file, policy in ((player, "policy-sft"), (notes, "policy")):
         with pytest.raises(UsageError, match=f"{file.name} is there already and is not this player: choose another"):
-            publish(run, policy, file)
+            publish(trained, policy, file)
     assert (player.read_bytes(), notes.read_text()) == (before, "{}")
 
 
-def test_players_share_what_they_have_in_common(run: Path, player: Path) -> None:
+def test_players_share_what_they_have_in_common(trained: Path, player: Path) -> None:
     alone = set((player.parent / "files").iterdir())
-    publish(run, "policy-sft", player.with_name("before.json"))
+    publish(trained, "policy-sft", player.with_name("before.json"))
     more = set((player.parent / "files").iterdir()) - alone
     assert [name for name, file in published_files(player.with_name("before.json"))[1].items() if file in more] == [
         "policy-sft/model.safetensors"
@@ -229,9 +218,9 @@ def test_a_player_of_which_anything_was_changed_is_refused_in_one_line(
     assert "\n" not in str(told.value)
 
 
-def test_a_run_whose_training_has_not_ended_cannot_be_published(run: Path, tmp_path: Path) -> None:
+def test_a_run_whose_training_has_not_ended_cannot_be_published(trained: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="policy-other is missing: finish training with"):
-        publish(run, "policy-other", tmp_path / "x.json")
+        publish(trained, "policy-other", tmp_path / "x.json")
 
 
 def _without_weights(run: Path) -> None:
@@ -248,9 +237,9 @@ def _without_settings(run: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [_without_weights, _cut, _without_settings])
-def test_a_damaged_run_is_not_published(damage: Callable[[Path], None], run: Path, tmp_path: Path) -> None:
+def test_a_damaged_run_is_not_published(damage: Callable[[Path], None], trained: Path, tmp_path: Path) -> None:
     broken = tmp_path / "run"
-    shutil.copytree(run, broken)
+    shutil.copytree(trained, broken)
     damage(broken)
     with pytest.raises(UsageError, match=r"(policy|reflector) holds no causal language model"):
         publish(broken, "policy", tmp_path / "player.json")

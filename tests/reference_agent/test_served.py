@@ -10,7 +10,6 @@ import pytest
 
 from natlang_envs.errors import UsageError
 from reference_agent.models.language_model import GeneratedText, LanguageModel
-from reference_agent.run.config import Config
 from reference_agent.run.pipeline import train
 from tests.loopback import QuietHandler, serving
 from tests.reference_agent.conftest import quick_config
@@ -52,21 +51,17 @@ class Completions(QuietHandler):
         self.wfile.write(written)
 
 
-def trained(config: Config, out: Path) -> Any:
-    train(config, out, lambda *_: None)
-    return json.loads((out / "curve.json").read_text())
-
-
 def served(out: Path, *settings: str, **handler: Any) -> tuple[Any, list[dict[str, Any]]]:
     """Train a run whose reflector is served; return its curve and the requests."""
     asked: list[dict[str, Any]] = []
     kind = type("Served", (Completions,), {"run": out, "asked": asked, **handler})
     with serving(kind) as address:
-        return trained(quick_config(f"rl.reflector_endpoint='{address}/v1'", *settings), out), asked
+        train(quick_config(f"rl.reflector_endpoint='{address}/v1'", *settings), out, lambda *_: None)
+        return json.loads((out / "curve.json").read_text()), asked
 
 
-def test_a_served_reflector_trains_the_same_policy(tmp_path: Path) -> None:
-    here = trained(quick_config(), tmp_path / "here")
+def test_a_served_reflector_trains_the_same_policy(trained: Path, tmp_path: Path) -> None:
+    here = json.loads((trained / "curve.json").read_text())
     curve, asked = served(tmp_path / "served")
     assert curve == here
     assert {each["model"] for each in asked} == {"reflector"}

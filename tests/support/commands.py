@@ -178,9 +178,10 @@ def served(root: Path) -> Iterator[tuple[Case, ...]]:
     (data / "training.toml").write_text(_TRAINING)
     (data / "chat.toml").write_text(_CHAT + _TRAINING)
     (data / "checkout" / "natlang_envs").symlink_to(ROOT / "natlang_envs")
+    listed.with_name("change").symlink_to(ROOT / "datasets" / "change")
     (listed / "repositories.toml").write_text(f'{_REPOSITORY}sha256 = "{hashlib.sha256(content).hexdigest()}"\n')
     (listed / "more_repositories.toml").write_text("repository = []\n")
-    run = "natlang evaluate --agent random --protocol dangerous-taxi-pickup-cities/v1 --batch 4 --resume --out disk/out"
+    run = "natlang evaluate --agent random --protocol dangerous-taxi-pickup/v1 --batch 4 --resume --out disk/out"
     explore = "natlang explore TASK --repo ../data/repo --mode change --agent openai --model m --export disk/patch"
     pack = "natlang-leaderboard pack run --name a --out disk/entries"
     player = ("out/[!r]*.json", "out/[bdp]*", "out/reflector", "cache/tiny-*")  # not the checkpoints and the picture

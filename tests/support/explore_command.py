@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-import pytest
-
 import natlang_envs
-from natlang_envs.cli.main import main
 from natlang_envs.sandbox.isolation.temporary_folders import PREFIX
 from tests.support.chat_server import Chat
+from tests.support.here import run_here
 
 ROOT = Path(natlang_envs.__file__).parents[1]
 COMMAND = [sys.executable, "-m", "natlang_envs.cli.main", "explore"]
@@ -50,27 +47,10 @@ def environment(**changes: str) -> dict[str, str]:
     return {**kept, "PYTHONPATH": str(ROOT), "COLUMNS": "80", "NO_COLOR": "1", **changes}
 
 
-def explore(*arguments: str, stdin: str = "", **changes: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *arguments], input=stdin, capture_output=True, text=True, env=environment(**changes), timeout=90
-    )
-
-
-def explore_here(*arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
-    """Run the command in this process, which is quicker; for what reads no standard input and gets no signal."""
-    out, errors = io.StringIO(), io.StringIO()
-    with pytest.MonkeyPatch.context() as patch:
-        for name in [each for each in os.environ if "OPENAI" in each]:
-            patch.delenv(name)
-        for name, value in {"COLUMNS": "80", "NO_COLOR": "1", **changes}.items():
-            patch.setenv(name, value)
-        patch.setattr(sys, "argv", ["natlang", "explore", *arguments])
-        patch.setattr(sys, "stdout", out)
-        patch.setattr(sys, "stderr", errors)
-        with pytest.raises(SystemExit) as left:
-            main()
-    assert isinstance(left.value.code, int)
-    return subprocess.CompletedProcess(arguments, left.value.code, out.getvalue(), errors.getvalue())
+def explore_here(*arguments: str, stdin: str = "", **changes: str) -> subprocess.CompletedProcess[str]:
+    """Run the command in this process; for what gets no signal."""
+    changes = {**{name: None for name in os.environ if "OPENAI" in name}, "COLUMNS": "80", "NO_COLOR": "1", **changes}
+    return run_here("natlang", "explore", *arguments, stdin=stdin, environment=changes)
 
 
 def ask(chat: Chat, folder: Path, *arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -17,13 +16,13 @@ from natlang_envs.alfworld.games.generator import EXAMPLE, aim_of, generate, par
 from natlang_envs.alfworld.textworld.export import GAME, TRAJECTORY, export_game, folder_of
 from natlang_envs.errors import UsageError
 from tests.support.alfworld_real import needs_package
+from tests.support.here import run_here
 
 LAMP = "generated/unseen/look_at_obj_in_light/308/004"
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "natlang_envs.cli.main", "alfworld", "export", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return run_here("natlang", "alfworld", "export", *arguments)
 
 
 @needs_package

@@ -64,7 +64,7 @@ def refused(folder: Path | str | None, **kwargs: Any) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("human_goals", [False, True])
+@pytest.mark.parametrize("human_goals", [pytest.param(False, marks=pytest.mark.slow), True])
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_games_of_a_folder_conform(folder: Path, check: Check, human_goals: bool) -> None:
     case = Case("NatLang/ALFWorld-v0", {"source": "folder", "folder": str(folder), "human_goals": human_goals})

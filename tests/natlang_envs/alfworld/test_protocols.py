@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -17,6 +15,7 @@ from natlang_envs.evaluation.agents import baseline_names
 from natlang_envs.evaluation.runner import score_run
 from natlang_envs.trajectory import difference, replay
 from tests.support.alfworld_samples import official_folder
+from tests.support.here import run_here
 
 FOLDER = official_folder()
 TOMATO, GENERATED = "alfworld-tomato/v1", "alfworld-generated/v1"
@@ -74,13 +73,7 @@ def test_every_agent_of_the_tables_plays_and_replays(tmp_path: Path) -> None:
 
 def test_the_command_says_what_official_games_need(tmp_path: Path) -> None:
     arguments = ["--agent", "random", "--protocol", "alfworld-seen/v1", "--out", str(tmp_path / "run")]
-    done = subprocess.run(
-        [sys.executable, "-m", "natlang_envs.cli.main", "evaluate", *arguments],
-        env={"PYTHONPATH": str(Path(__file__).parents[3]), "ALFWORLD_DATA": str(tmp_path)},
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
+    done = run_here("natlang", "evaluate", *arguments, environment={"ALFWORLD_DATA": str(tmp_path)})
     assert done.returncode == 2
     (line,) = [each for each in done.stderr.splitlines() if each.startswith("natlang:")]
     assert "holds none of the official games of valid_seen: run `pip install alfworld`" in line

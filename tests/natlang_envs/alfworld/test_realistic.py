@@ -142,6 +142,7 @@ def test_wrong_arguments_are_named_in_one_line(changed: dict[str, Any], words: s
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_the_environment_keeps_the_contract(check: Check) -> None:
     with suppress(NotApplicable):

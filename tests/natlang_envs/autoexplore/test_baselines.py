@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
@@ -23,6 +21,7 @@ from natlang_envs.repository.tree import open_repository
 from natlang_envs.repository.words import question_words
 from natlang_envs.trajectory import Trajectory
 from tests.support.folders import write
+from tests.support.here import run_here
 
 IDS = tuple(RepositoryTasks("all", None).ids())
 EVERYTHING = Protocol(
@@ -161,13 +160,7 @@ def test_other_environments_are_refused_in_words(agent: str, words: str, tmp_pat
         "--out",
         str(tmp_path / "run"),
     ]
-    done = subprocess.run(
-        [sys.executable, "-m", "natlang_envs.cli.main", *command],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = run_here("natlang", *command)
     assert done.returncode == 2
     assert words in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr

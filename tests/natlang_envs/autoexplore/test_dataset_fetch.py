@@ -6,7 +6,6 @@ import os
 import resource
 import socket
 import subprocess
-import sys
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +20,7 @@ from natlang_envs.autoexplore.dataset.package_index import Index, IndexSettings,
 from natlang_envs.repository.tree import open_repository
 from natlang_envs.tasks import SPLITS
 from tests.support import package_index
+from tests.support.here import run_here
 from tests.support.package_index import FILES, NAME, TOP, VERSION, Served, add, archive, sha256
 
 pytest.importorskip("unearth")
@@ -224,10 +224,9 @@ def test_a_cache_that_cannot_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def run(cache: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
-    command = [sys.executable, "-m", "natlang_envs.cli.main", "data", *arguments]
-    variables = {**clean, "NATLANG_CACHE": str(cache), "PIP_CONFIG_FILE": os.devnull, **environment}
-    return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=60, cwd=ROOT, check=False)
+    without = {name: None for name in os.environ if name.startswith("PIP_")}
+    own = {"NATLANG_CACHE": str(cache), "PIP_CONFIG_FILE": os.devnull}
+    return run_here("natlang", "data", *arguments, environment={**without, **own, **environment})
 
 
 def test_the_command_asks_the_index_that_pip_is_set_to(served: Served, cache: Path) -> None:

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from natlang_envs.repository.tree import Repository, open_repository
 from tests.natlang_envs.autoexplore.test_dataset_labels import FILES
 from tests.support.chat_server import Body, Chat, completion, serve
 from tests.support.folders import write
+from tests.support.here import run_here
 
 ROOT = Path(natlang_envs.__file__).parents[1]
 GOOD = {
@@ -235,10 +235,9 @@ def run(chat: Chat | None, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def natlang(*arguments: str, chat: Chat | None = None) -> subprocess.CompletedProcess[str]:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI", "AZURE"))}
-    environment["OPENAI_BASE_URL"] = chat.url if chat else "http://127.0.0.1:9/v1"
-    command = [sys.executable, "-m", "natlang_envs.cli.main", *arguments]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, cwd=ROOT, check=False)
+    without = {name: None for name in os.environ if name.startswith(("OPENAI", "AZURE"))}
+    url = chat.url if chat else "http://127.0.0.1:9/v1"
+    return run_here("natlang", *arguments, environment={**without, "OPENAI_BASE_URL": url})
 
 
 def test_the_command_with_a_real_endpoint(shop: Repository, tmp_path: Path) -> None:
@@ -307,6 +306,7 @@ def test_labels_of_ones_own_are_played_checked_exported_and_evaluated(shop: Repo
     assert read_run(Path(first))[0].protocol == read_run(Path(second))[0].protocol
     assert "holds: 6 episodes" in natlang("replay", first, *about).stdout
     (tmp_path / "moved" / "new").write_text("x")
+    open_repository(tmp_path / "moved", again=True)  # as another process does
     assert "when it was played and is" in natlang("replay", first, *about).stdout
 
 

@@ -15,7 +15,6 @@ from tests.support.explore_command import (
     COMMAND,
     ROOT,
     environment,
-    explore,
     explore_here,
     left_behind,
     refused,
@@ -28,14 +27,14 @@ from tests.support.isolation_here import isolated
 def test_this_repository_is_explored() -> None:
     # In two parts, or this file would be about it, too.
     question = "which module computes a trajectory's " + "observation hash?"
-    done = explore("--repo", str(ROOT), question, "--agent", "bm25")
+    done = explore_here("--repo", str(ROOT), question, "--agent", "bm25")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "Identified: natlang_envs/trajectory.py"
 
 
 def test_a_person_explores_by_hand(sums: Path) -> None:
     lines = ["", "ls", "cd src", "rg x", "what is this?", "id nothing", "id total.py", "never read"]
-    done = explore("--repo", str(sums), "What adds numbers?", "--agent", "human", stdin="\n".join(lines) + "\n")
+    done = explore_here("--repo", str(sums), "What adds numbers?", "--agent", "human", stdin="\n".join(lines) + "\n")
     assert done.returncode == 0, done.stderr
     for says in ("/work (30 steps left)\nsrc/  README.md", "/work/src (28 steps left)", "rg: command not found"):
         assert says in done.stdout
@@ -48,13 +47,13 @@ def test_a_person_changes_files_and_sees_the_diff(sums: Path, tmp_path: Path) ->
     before, patch = tree_hash(sums), tmp_path / "p"
     human = ("--repo", str(sums), "--agent", "human", "--mode", "change", "--export")
     change = (*human, str(patch), "Add a line.")
-    done = explore(*change, stdin="echo more >> README.md\nexit\n")
+    done = explore_here(*change, stdin="echo more >> README.md\nexit\n")
     assert done.returncode == 0, done.stderr
     assert "@@ -1 +1,2 @@\n # Sums\n+more\n" in done.stdout
     assert tree_hash(sums) == before
     assert "+more" in patch.read_text()
     assert "exists: choose another name" in refused(explore_here(*change))
-    untouched = explore(*human, str(tmp_path / "q"), "X", stdin="exit\n")
+    untouched = explore_here(*human, str(tmp_path / "q"), "X", stdin="exit\n")
     assert untouched.returncode == 1
     assert "Nothing was changed." in untouched.stdout
     assert "Done." not in untouched.stdout
@@ -63,7 +62,7 @@ def test_a_person_changes_files_and_sees_the_diff(sums: Path, tmp_path: Path) ->
 
 
 def test_the_end_of_input_shows_what_was_done(sums: Path) -> None:
-    done = explore(
+    done = explore_here(
         "--repo", str(sums), "Add.", "--agent", "human", "--mode", "change", stdin="echo more >> README.md\n"
     )
     assert done.returncode == 1
@@ -73,7 +72,7 @@ def test_the_end_of_input_shows_what_was_done(sums: Path) -> None:
 
 def test_nothing_that_is_shown_steers_the_terminal(tmp_path: Path) -> None:
     write(tmp_path, {"evil.txt": "\x1b]0;title\x07\x1b[2J[red]plain[/red]\r\u202e\n"})
-    done = explore(
+    done = explore_here(
         *("--repo", str(tmp_path), "\x1b[31mRed?", "--agent", "human", "--mode", "change"),
         stdin="cat evil.txt\necho '\x1b[2J' > b\nexit\n",
     )

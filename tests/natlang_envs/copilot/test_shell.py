@@ -108,6 +108,12 @@ FORMS = {
     "Llama 4": ('[shell(command="ls lib")]', "ls lib", 0),
     "a function": ("cat('b.md')", "cat b.md", 0),
     "Gemma": ("```tool_code\nprint(shell('ls lib'))\n```", "ls lib", 0),
+    "an object in lines after a label": ('Action:\n{\n  "cmd": "ls lib"\n}', "ls lib", 0),
+    "two objects": ('{"action": "ls lib"}\n{"action": "cat b.md"}', "ls lib", 1),
+    "a label before a call": ('Action: ls lib\n\n<tool_call>{"name": "pwd"}</tool_call>', "ls lib", 0),
+    "Granite": ('<|tool_call|>[{"name": "sh", "arguments": {"command": "ls lib"}}]', "ls lib", 0),
+    "a box with text": ("So: \\boxed{\\text{ls lib}}", "ls lib", 0),
+    "an example in a tag": ("<example>\n```sh\ncat x\n```\n</example>\n```sh\nls lib\n```", "ls lib", 0),
     "an object as Python writes it": ("{'thought': 'hm', 'command': 'ls lib'}", "ls lib", 0),
     "exit with a full stop": ("exit.", "exit", 0),
     "id with a colon": ("id: a.py", "id a.py", 0),
@@ -149,6 +155,11 @@ FORMS = {
     "a block with what it printed": ("```\nme@box:~/work$ ls lib\na.py\n```", "ls lib", 1),
     "CR": ("```bash\r\nls lib\r\n```\r\n", "ls lib", 0),
     "a document in a block": (f"I write it.\n```bash\n{DOCUMENT}\n```", DOCUMENT, 0),
+    "a document in a block after a label": (
+        "Action:\n```\ncat <<'E' > x\nAction: b\nE\n```",
+        "cat <<'E' > x\nAction: b\nE",
+        0,
+    ),
     "a document, and a command": (f"```bash\n{DOCUMENT}\nls\n```", DOCUMENT, 1),
     "a document alone": (DOCUMENT, DOCUMENT, 0),
     "a document in prose": (f"This writes it:\n\n{DOCUMENT}\n\nThat is all.", DOCUMENT, 0),
@@ -239,7 +250,7 @@ def test_nothing_raises_and_no_command_is_blank(said: str) -> None:
     assert reply.command is None or reply.command.strip()
 
 
-LONG = 200_000
+LONG = 50_000
 PIECES = [
     "```\n",
     "~~~ \n```\n",
@@ -271,22 +282,31 @@ PIECES += ["</think>", "1. ", "answer: ", "ls && ", "``` ", "[TOOL_CALLS]", "f("
 PIECES += ["#\n", "\n", "\t", "echo '\n", 'echo "\n', "answer\n", "> ", "\\", "ls ;\n", "`ls` "]
 
 
-@pytest.mark.parametrize("piece", PIECES)
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("", ""),
-        ("", "\nx"),
-        ("Action:", ""),
-        ("```", "!"),
-        ('```\necho "', "\n```"),
-        ("choice", "x!"),
-        ("Action: x\n", "b"),
-    ],
-)
-def test_long_nonsense_takes_no_time(piece: str, before: str, after: str) -> None:
-    said = before + piece * (LONG // len(piece)) + after
-    assert best_time(said) < 0.1
+AROUND = [
+    ("", ""),
+    ("", "\nx"),
+    ("Action:", ""),
+    ("```", "!"),
+    ('```\necho "', "\n```"),
+    ("choice", "x!"),
+    ("Action: x\n", "b"),
+]
+ONE_EACH = [(piece, *AROUND[number % len(AROUND)]) for number, piece in enumerate(PIECES)]
+OTHERS = [each for each in ((piece, *around) for piece in PIECES for around in AROUND) if each not in ONE_EACH]
+
+
+def takes_no_time(cases: list[tuple[str, str, str]]) -> None:
+    slow = [each for each in cases if best_time(each[1] + each[0] * (LONG // len(each[0])) + each[2]) >= 0.1]
+    assert slow == []
+
+
+def test_long_nonsense_takes_no_time() -> None:
+    takes_no_time(ONE_EACH)
+
+
+@pytest.mark.slow
+def test_long_nonsense_of_every_kind_takes_no_time() -> None:
+    takes_no_time(OTHERS)
 
 
 def test_fences_of_every_length_take_no_time() -> None:
