@@ -230,17 +230,17 @@ class RLConfig:
 
     def __post_init__(self) -> None:
         check_bounds(self, "rl.")
-        uses, table = load_algorithm(self.algorithm).uses, f"rl.{self.algorithm}."
-        if isinstance(self.options, dict):
-            for name in self.options:
+        uses, table, options = load_algorithm(self.algorithm).uses, f"rl.{self.algorithm}.", self.options
+        if isinstance(options, dict):
+            for name in options:
                 require_choice("setting", f"{table}{name}", [f"{table}{each.name}" for each in fields(uses)])
-            object.__setattr__(self, "options", uses(**self.options))
-        if type(self.options) is not uses:
-            raise UsageError(
-                f"rl.options is {self.options!r:.100}: give a table of names and values, or {uses.__name__}"
-            )
-        check_bounds(self.options, table)
-        self.options.check(self.batch)
+            options = uses(**options)
+            object.__setattr__(self, "options", options)
+        if type(options) is not uses:
+            wanted = f"give a table of names and values, or {uses.__name__}"
+            raise UsageError(f"rl.options is {options!r:.100}: {wanted}")
+        check_bounds(options, table)
+        options.check(self.batch)
         if self.batch % self.group:
             raise UsageError(f"{table}group {self.group} does not divide rl.batch {self.batch}: change one of them")
         if self.reflector_endpoint and not re.match(r"https?://[^/]", self.reflector_endpoint):
