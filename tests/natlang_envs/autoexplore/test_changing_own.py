@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
-import sys
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
@@ -16,13 +15,13 @@ from natlang_envs.autoexplore.changing.picking.books import open_book
 from natlang_envs.autoexplore.changing.picking.own import mutate
 from natlang_envs.autoexplore.changing.running import SECONDS, open_subject
 from tests.support.folders import write
+from tests.support.here import run_here
 from tests.support.kiosk import TASKS, kiosk
 
 
 def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, "-m", "natlang_envs.cli", "data", "mutate", "-o", "bugs.jsonl", *arguments]
-    environment = {**os.environ, "COLUMNS": "200"}
-    return subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    with chdir(folder):
+        return run_here("natlang", "data", "mutate", "-o", "bugs.jsonl", *arguments, environment={"COLUMNS": "200"})
 
 
 @pytest.mark.slow
@@ -126,12 +125,7 @@ def test_a_run_of_tasks_of_ones_own_is_replayed_with_what_is_named(tmp_path: Pat
     kiosk(tmp_path)
     play = ["evaluate", "--agent", "nothing", "--tasks", "bugs.jsonl", "--repo", "kiosk", "--out", "run"]
     for words in (play, ["replay", "run"]):
-        done = subprocess.run(
-            [sys.executable, "-m", "natlang_envs.cli", *words],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        with chdir(tmp_path):
+            done = run_here("natlang", *words)
     assert done.returncode == 2
     assert re.fullmatch(r"natlang: run was played on your own own/\w+: add --labels or --tasks FILE.*\n", done.stderr)

@@ -101,8 +101,13 @@ def attacked_as_ordinary_user(*left_out: str) -> dict[str, Any]:
         remove_folder(top)
 
 
-# The filter of system calls, the limits and the network are the same whoever the user is: `make test` asks them once.
-@pytest.mark.parametrize("left_out", [("call", "bomb", "reach"), pytest.param((), marks=pytest.mark.slow)])
+# The filter of system calls, the limits and the network are the same whoever the user is, and what writes is held by
+# what reads: `make test` asks them once.
+@pytest.mark.parametrize(
+    "left_out",
+    [("call", "bomb", "reach", "hold", "write"), pytest.param((), marks=pytest.mark.slow)],
+    ids=["few", "all"],
+)
 def test_an_ordinary_users_are_held(left_out: tuple[str, ...]) -> None:
     # One test: divided among the workers of pytest-xdist the attacks would run once in each.
     found = attacked_as_ordinary_user(*left_out)
