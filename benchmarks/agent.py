@@ -1,19 +1,13 @@
-"""What the reference agent costs: its rollout and choice, its reflections, and the memory of its two players.
+"""Speed of the reference agent: its rollout beside a plain loop, and choices by label beside SayCan-style scores.
 
-`python benchmarks/agent.py PART --model smollm2` prints a table and writes it to a page in benchmarks/results; PART is
-`speed`        the rollout beside the same episodes played plainly, and a choice by label beside SayCan-style scores
-`reflections`  the reflector beside `generate` of transformers with a key/value cache
-`memory`       two adapters on one base beside two models, each in a process of its own (SmolLM2)
-`--model tiny` makes a small untrained model, for a look in seconds: speed does not depend on what weights say. The exit
-code is 1 where an aim does not hold.
+`python benchmarks/agent.py --model smollm2` prints a table and writes benchmarks/results/agent_speed.md. `--model tiny`
+makes a small untrained model, for a look in seconds: speed does not depend on the weights. The exit code is 1 if an aim
+does not hold.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import resource
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -24,7 +18,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import torch
-from harness import HEADINGS, RESULTS, Row, floors, publish, spread_of
+from harness import HEADINGS, RESULTS, Measure, floors, publish, spread_of
 
 from natlang_envs.env import unwrap
 from natlang_envs.prompt import PathStep, reflection_prompt, state_prompt
@@ -32,10 +26,9 @@ from reference_agent.curriculum import Stage
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.named import model_source
 from reference_agent.models.saycan import SayCanPolicy
-from reference_agent.players import Reflector, decide
+from reference_agent.players import Reflector
 from reference_agent.rollout import Episode, make_envs, sample_episodes
 from reference_agent.run.config import Config, ModelConfig, RLConfig
-from reference_agent.run.config_file import load_config
 
 ALFWORLD, PICKUP = "NatLang/ALFWorld-v0", "NatLang/DangerousTaxi-Pickup-v0"
 PACKAGES = ("torch", "transformers")
@@ -110,7 +103,9 @@ def play_plainly(
     return agreed
 
 
-def rollout(policy: LanguageModel, reflector: LanguageModel, config: Config, plain_episodes: int) -> tuple[Row, str]:
+def rollout(
+    policy: LanguageModel, reflector: LanguageModel, config: Config, plain_episodes: int
+) -> tuple[Measure, str]:
     envs: Any = make_envs(config.stages[0], config.rl.batch)
     rng = np.random.default_rng(config.seed)
     drawn = [envs.unwrapped.tasks.draw(rng.random) for _ in range(config.rl.batch // config.rl.group)]
@@ -142,12 +137,12 @@ def rollout(policy: LanguageModel, reflector: LanguageModel, config: Config, pla
     return against(what, [(ours, rate) for rate in rates], ours / theirs), remark
 
 
-def against(what: str, pairs: Sequence[tuple[float, float]], ratio: float) -> Row:
+def against(what: str, pairs: Sequence[tuple[float, float]], ratio: float) -> Measure:
     """Return a line for pairs of our figure and theirs."""
     ours, theirs = (median(side) for side in zip(*pairs, strict=True))
     ratios = [max(pair) / min(pair) for pair in pairs]
     shown = (f"{ours:.3f}", f"{theirs:.3f}", f"{ratio:.1f} x", spread_of(ratios, 1), f">= {AIM:g} x")
-    return Row(what, *shown, ratio >= AIM)
+    return Measure(what, *shown, ratio >= AIM)
 
 
 @torch.no_grad()
@@ -165,7 +160,7 @@ def score_plainly(policy: LanguageModel, prompt: str, actions: Sequence[str]) ->
 
 
 @torch.no_grad()
-def choice(policy: LanguageModel, count: int, seed: int) -> tuple[list[Row], str]:
+def choice(policy: LanguageModel, count: int, seed: int) -> tuple[list[Measure], str]:
     scorer = SayCanPolicy(policy)
     times: list[tuple[float, float, float]] = []
     apart = 0.0
@@ -185,7 +180,7 @@ def choice(policy: LanguageModel, count: int, seed: int) -> tuple[list[Row], str
     for state, commands in start_states(count + 1, seed):
         one(state, commands[:ACTIONS])
     del times[0]  # the first was for warming up
-    rows: list[Row] = []
+    rows: list[Measure] = []
     names = ("SayCan-style, the prompt computed once for all", "SayCan-style, a whole prompt for each")
     for name, column in zip(names, (1, 2), strict=True):
         ratio = median(each[column] / each[0] for each in times)
@@ -203,7 +198,7 @@ def speed(asked: argparse.Namespace) -> None:
         seed=asked.seed,
         env_kwargs={"horizon": asked.horizon},
         reflection_tokens=asked.reflection_tokens,
-        rl=RLConfig(batch=asked.episodes, group=asked.group),
+        rl=RLConfig("gigpo", {"group": asked.group}, batch=asked.episodes),
         curriculum=(Stage(env=ALFWORLD),),
     )
     (once, whole), on_choice = choice(policy, asked.choices, asked.seed)
@@ -229,175 +224,8 @@ def made_with(model: LanguageModel, asked: argparse.Namespace) -> str:
     return f"One thread; model {Path(asked.model).name} ({parameters:.1f}M parameters, {asked.precision})."
 
 
-# Reflections.
-
-
-def prompts_of_steps(tasks: int, group: int, steps: int, seed: int) -> list[list[str]]:
-    """Return p(s) of all episodes at each step; an episode that has ended is missing from then on."""
-    env = unwrap(gymnasium.make(PICKUP, split="train"))
-    rng = np.random.default_rng(seed)
-    told: list[list[str]] = [[] for _ in range(steps)]
-    for _ in range(tasks):
-        task_id = env.tasks.draw(rng.random)
-        for _ in range(group):
-            observation, info = env.reset(options={"task_id": task_id})
-            path: list[PathStep] = []
-            for states in told:
-                states.append(state_prompt(info["task"], path, observation, history=1))
-                action = str(rng.choice(info["admissible_commands"]))
-                observation, _, terminated, truncated, info = env.step(action)
-                path.append(PathStep(action, info["feedback"]))
-                if terminated or truncated:
-                    break
-    return [states for states in told if states]
-
-
-@torch.no_grad()
-def generate(model: LanguageModel, states: list[str], most: int) -> list[str]:
-    """Return the greedy reflections of one batch, padded on the left, by `generate` of transformers."""
-    ids = [model.encode(reflection_prompt(state)) for state in states]
-    width = max(map(len, ids))
-    written = model.model.generate(
-        input_ids=torch.tensor([[model.end] * (width - len(each)) + list(each) for each in ids]),
-        attention_mask=torch.tensor([[0] * (width - len(each)) + [1] * len(each) for each in ids]),
-        max_new_tokens=most,
-        do_sample=False,
-        use_cache=True,
-        eos_token_id=model.end,
-        pad_token_id=model.end,
-    )
-    return [model.tokenizer.decode(row, skip_special_tokens=True).strip() for row in written[:, width:].tolist()]
-
-
-def reflections(asked: argparse.Namespace) -> None:
-    model = load(asked.model, asked.precision, asked.seed)
-    steps = prompts_of_steps(asked.tasks, asked.group, asked.steps, asked.seed)
-    most = asked.reflection_tokens
-    generate(model, steps[0][:1], 2), model.write(steps[0][:1], 2)  # warming up
-    reflector = Reflector(model, most)
-    rows: list[tuple[str, int, int, float, float, int]] = []
-    for number, states in enumerate(steps, start=1):
-        before = reflector.written
-        ours, said = timed(lambda s=states: reflector.reflect(s))
-        theirs, told = timed(lambda s=states: generate(model, s, most))
-        same = sum(a == b for a, b in zip(said, told, strict=True))
-        rows.append((str(number), len(states), reflector.written - before, ours, theirs, same))
-    columns = list(zip(*rows, strict=True))[1:]
-    rows.append(("all", *(sum(each) for each in columns)))
-    cells = [
-        (name, str(count), str(new), f"{ours:.2f}", f"{theirs:.2f}", f"{theirs / ours:.1f}", f"{same} of {count}")
-        for name, count, new, ours, theirs, same in rows
-    ]
-    ratios = [each[5] for each in cells[:-1]]
-    publish(
-        asked.out or RESULTS / "reflection_speed.md",
-        "The reflector's speed beside transformers' `generate`",
-        f"**Reflections are written {cells[-1][5]} times as fast as by `generate` with a key/value cache**, for the "
-        f"same {cells[-1][1]} prompts, of which {cells[-1][2]} had to be answered: equal ones are answered once, and "
-        "decoding is speculative, with drafts from the prompt and from texts written before. In single steps it is "
-        f"{min(ratios, key=float)} to {max(ratios, key=float)} times.",
-        ("step", "prompts", "different ones", "ours, s", "generate, s", "ratio", "same texts"),
-        cells,
-        PACKAGES,
-        [
-            f"The Taxi's pickup: {asked.tasks} tasks, {asked.group} episodes of each, random commands. Greedy, at most "
-            f"{most} tokens. `generate` has all prompts of a step in one batch. Seconds of the processor.",
-        ],
-        made_with(model, asked),
-    )
-
-
-# Memory.
-
-STATES, UPDATED, TOKENS = 2, 1, 4
-MOST = 0.7
-RANKS = (16, 64)  # of the preset smollm2, and of the paper
-
-
-def peak() -> float:
-    """Return the process's largest resident memory so far, MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
-
-
-def measure(settings: list[str]) -> dict[str, float]:
-    """Return the peak of a process that does nothing else, above what it took before a model was loaded, MB."""
-    import peft  # noqa: F401 - which loading a model would import, and which is not the model's memory
-    import transformers.models.llama.modeling_llama  # noqa: F401
-
-    config = load_config(None, ['model.name="smollm2"', *settings])
-    env = gymnasium.make(ALFWORLD)
-    begun = [env.reset(seed=seed) for seed in range(STATES)]
-    states = [state_prompt(info["task"], (), observation) for observation, info in begun]
-    before = peak()
-    source = model_source("smollm2")
-    policy = LanguageModel.load(source, config.model)
-    policy = policy.with_adapter("policy", config.model)
-    other = policy if config.players == "adapters" else LanguageModel.load(source, config.model)
-    reflector = Reflector(other.with_adapter("reflector", config.model), TOKENS)
-    optimizer = torch.optim.AdamW(policy.parameters(), lr=1e-4)
-    commands = [info["admissible_commands"] for _, info in begun]
-    decisions = decide(policy, reflector, states, commands, None)[:UPDATED]
-    seconds = 0.0
-    for _ in range(2):
-        seconds = CLOCK()
-        logits = policy.choice_logits([each.prompt for each in decisions], [each.labels for each in decisions])
-        policy.descend(optimizer, -torch.log_softmax(logits, dim=1)[:, 0].mean(), 1.0)
-        seconds = CLOCK() - seconds
-    tokens = sum(policy.count(each.prompt) for each in decisions) / UPDATED
-    return {"seconds": seconds, "peak": peak() - before, "tokens": tokens}
-
-
-def in_a_process(settings: list[str]) -> dict[str, float]:
-    command = [sys.executable, __file__, "memory", "--settings", json.dumps(settings)]
-    output = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
-    return json.loads(output.splitlines()[-1])
-
-
-def memory(asked: argparse.Namespace) -> None:
-    if asked.settings:
-        print(json.dumps(measure(json.loads(asked.settings))))
-        return
-    rows: list[list[str]] = []
-    for again in (False, True):
-        for rank in RANKS:
-            settings = [f"model.lora_rank={rank}", f"model.gradient_checkpointing={str(again).lower()}"]
-            shared, apart = (in_a_process([*settings, f'players="{players}"']) for players in ("adapters", "two"))
-            ratio = shared["peak"] / apart["peak"]
-            kept = "computed again" if again else "kept"
-            peaks = [f"{each['peak']:,.0f}" for each in (shared, apart)]
-            verdict = "yes" if ratio <= MOST else "NO"
-            rows.append([str(rank), kept, *peaks, f"{ratio:.2f}", verdict, f"{shared['seconds']:.1f}"])
-    ratios = sorted(row[4] for row in rows)
-    met = " and ".join(f"at rank {row[0]} with activations {row[1]}" for row in rows if row[5] == "yes") or "nowhere"
-    publish(
-        asked.out or RESULTS / "reflect_rl_memory.md",
-        "Memory of two players",
-        f"**Two adapters on one base take {ratios[0]} to {ratios[-1]} of the memory of two models.** The aim of {MOST} "
-        f"is met {met}.",
-        [
-            *("rank", "activations", "two adapters on one base, MB", "two models, an adapter each, MB"),
-            *("ratio", f"at most {MOST}", "an update, s"),
-        ],
-        rows,
-        PACKAGES,
-        [
-            "What is saved is the second base and what reading with it takes. The policy's adapter with its gradient "
-            "and optimizer, and the activations of an update, are in both. `model.gradient_checkpointing` keeps what "
-            "goes into each layer alone and computes the rest again; on a CPU freed blocks then go back to the system "
-            "at once. The seconds are the processor's, of the second update.",
-        ],
-        f"SmolLM2-135M, fp32, LoRA on all linear layers; the reflector writes {TOKENS} tokens to {STATES} states of "
-        f"`{ALFWORLD}`, the policy chooses, then two updates of the policy on {UPDATED} prompt. Resident memory of a "
-        "process for each number, above what it took before a model was loaded.",
-    )
-
-
-PARTS: dict[str, Callable[[argparse.Namespace], None]] = {"speed": speed, "reflections": reflections, "memory": memory}
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=PARTS)
     parser.add_argument("--model", default="tiny", help="'tiny', 'smollm2', a folder or a hub id")
     parser.add_argument("--precision", default="fp32", choices=("bf16", "fp32"))
     parser.add_argument("--episodes", type=int, default=Config().rl.batch)
@@ -405,15 +233,12 @@ def main() -> None:
     parser.add_argument("--horizon", type=int, default=5)
     parser.add_argument("--plain-episodes", type=int, default=2)
     parser.add_argument("--choices", type=int, default=5)
-    parser.add_argument("--tasks", type=int, default=2, help="of reflections")
-    parser.add_argument("--steps", type=int, default=3, help="of reflections")
     parser.add_argument("--reflection-tokens", type=int, default=Config().reflection_tokens)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--settings", help="of memory: what this process measures")
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args()
     torch.set_num_threads(1)
-    PARTS[asked.part](asked)
+    speed(asked)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How fast ALFWorld is here: the environments, the engine, and the engine beside TextWorld.
+"""Benchmarks of ALFWorld: the environments, the engine, and the engine beside TextWorld.
 
 `python benchmarks/alfworld.py PART` prints a table and writes it to a page in benchmarks/results; PART is
 `env`        steps beside gymnasium's Taxi, compiled and in pure Python, each in a process of its own
@@ -31,7 +31,17 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from harness import EPISODES, SINGLE_STEPS, TAXI, Row, at_most, compare, publish_and_exit, sample_and_step, spread_of
+from harness import (
+    EPISODES,
+    SINGLE_STEPS,
+    TAXI,
+    Measure,
+    at_most,
+    compare,
+    publish_and_exit,
+    sample_and_step,
+    spread_of,
+)
 
 from natlang_envs.alfworld.engine import is_compiled
 from natlang_envs.alfworld.engine.game import GameText, parse_game
@@ -116,7 +126,7 @@ def vector(kwargs: dict[str, Any], steps: int, mode: str = "vector_entry_point")
     return play
 
 
-def env_rows() -> list[Row]:
+def env_rows() -> list[Measure]:
     """Return what this process measures."""
     kwargs, compiled = choose_games(), is_compiled()
     taxi = sample_and_step(gymnasium.make(TAXI))
@@ -155,12 +165,12 @@ def compile_into(folder: Path) -> Path:
     return packages
 
 
-def measured(packages: Path) -> list[Row]:
+def measured(packages: Path) -> list[Measure]:
     """Return what a process measures that imports the packages of a folder."""
     environment = {**os.environ, "PYTHONPATH": str(packages)}
     command = [sys.executable, __file__, "env", "--rows"]
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-    return [Row(*row) for row in json.loads(done.stdout)]
+    return [Measure(*row) for row in json.loads(done.stdout)]
 
 
 def environments(asked: argparse.Namespace) -> None:
@@ -200,13 +210,13 @@ def texts() -> tuple[str, list[GameText]]:
         return "generated games", [generate(ids[n * len(ids) // GAMES]) for n in range(GAMES)]
 
 
-def cost(what: str, scale: float, unit: str, floor: float, times: int, play: Callable[[], object]) -> Row:
+def cost(what: str, scale: float, unit: str, floor: float, times: int, play: Callable[[], object]) -> Measure:
     """Time `play`, which does something `times` times."""
     play()
     return at_most(what, [seconds(play, times) * scale for _ in range(TURNS)], unit, floor, 3)
 
 
-def megabytes(what: str, floor: float, make: Callable[[], object]) -> Row:
+def megabytes(what: str, floor: float, make: Callable[[], object]) -> Measure:
     gc.collect()
     tracemalloc.start()
     kept = make()
@@ -347,12 +357,12 @@ def both(text: GameText) -> list[tuple[float, float]]:
     return list(zip(ours, theirs, strict=True))
 
 
-def beside(what: str, pairs: Sequence[tuple[float, float]], floor: str, most: float = 1e9, least: float = 0) -> Row:
+def beside(what: str, pairs: Sequence[tuple[float, float]], floor: str, most: float = 1e9, least: float = 0) -> Measure:
     ratios = [their / our for our, their in pairs]
     middle, our, their = median(ratios), median(our for our, _ in pairs), median(their for _, their in pairs)
     shown = [f"{each * 1e3:,.3g} ms ({1 / each:,.{1 if each > 0.01 else 0}f}/s)" for each in (our, their)]
     holds = middle >= least and our <= most
-    return Row(what, *shown, f"{middle:,.0f} x", spread_of(ratios, 0), floor, holds)
+    return Measure(what, *shown, f"{middle:,.0f} x", spread_of(ratios, 0), floor, holds)
 
 
 def textworld(asked: argparse.Namespace) -> None:
@@ -363,7 +373,7 @@ def textworld(asked: argparse.Namespace) -> None:
         beside("read a game", reads, "<= 5 ms", most=5e-3),
         beside("begin an episode of it", resets, "<= 0.1 ms", most=1e-4),
         beside("a step, with commands", steps, ">= 1,000 x", least=1_000),
-        Row("memory of one game more", our, their),
+        Measure("memory of one game more", our, their),
     ]
     publish_and_exit(
         "alfworld",

@@ -1,53 +1,35 @@
-"""How fast AutoExplore's environment, its sandbox and its isolated programs are, and how well a question finds a file.
+"""Speed of AutoExplore's environment, its sandbox and its isolated programs.
 
-`python benchmarks/autoexplore.py PART`, of `env`, `sandbox`, `isolation` and `explore`, prints a table and writes it to
-a page in benchmarks/results. Both sides of a ratio run in the same process, in turns; a ratio is the median over the
-turns. The exit code is 1 where a floor does not hold. With `isolation` and numbers of files (`1000 10000`), programs
-run over repositories of so many. `explore` takes the folder of the archives that explore_folders.json names.
+`python benchmarks/autoexplore.py PART`, with `env`, `sandbox` or `isolation`, prints a table and writes it to a page in
+benchmarks/results. Both sides of a ratio run in the same process, in turns; a ratio is the median over the turns. The
+exit code is 1 if a floor does not hold. `isolation` takes numbers of files (`1000 10000`) of the repositories.
 """
 
 from __future__ import annotations
 
 import gc
-import hashlib
-import json
-import os
-import shutil
 import subprocess
 import sys
-import sysconfig
-import tarfile
 import tempfile
 import tracemalloc
-from collections import Counter
-from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from functools import cache
-from multiprocessing import get_context
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
-from time import process_time
-from typing import Any, NamedTuple
+from typing import Any
 
 import gymnasium
 from harness import (
-    RESULTS,
     SINGLE_STEPS,
     TAXI,
     TURNS,
-    Row,
+    Measure,
     compare,
-    floors,
-    publish,
     publish_and_exit,
     sample_and_step,
     spread_of,
     timed,
 )
 
-from natlang_envs.autoexplore.tasks import LABELLED, RepositoryTasks
-from natlang_envs.files import CACHE_VARIABLE
-from natlang_envs.finder import FileIndex, Found, find
 from natlang_envs.repository.tree import open_repository
 from natlang_envs.sandbox import AutoExploreSandbox, Limits
 
@@ -64,7 +46,6 @@ REMARKS = (
 
 
 def make_repository(place: Path, files: int) -> Path:
-    """Make a repository of that many files of about 2 KB, 20 a folder."""
     root = place / f"repository-{files}"
     for number in range(files):
         folder = root / f"part{number // 200}" / f"piece{number // 20 % 10}"
@@ -94,13 +75,13 @@ def held(make: Callable[[int], object], count: int) -> int:
     return size
 
 
-def shared(what: str, make: Callable[[int], object]) -> Row:
+def shared(what: str, make: Callable[[int], object]) -> Measure:
     """Compare the memory of many things with that of one."""
     make(1)  # what is imported and compiled is not counted
     one, many = held(make, 1), held(make, VIEWS)
     ratio = many / one
     sizes = [f"{size / 2**20:.2f} MiB" for size in (many, one)]
-    return Row(f"memory of {VIEWS} {what}; theirs: of one", *sizes, f"{ratio:.2f} x", "", "<= 1.5 x", ratio <= 1.5)
+    return Measure(f"memory of {VIEWS} {what}; theirs: of one", *sizes, f"{ratio:.2f} x", "", "<= 1.5 x", ratio <= 1.5)
 
 
 # The environment.
@@ -110,13 +91,13 @@ def make(folder: Path) -> gymnasium.Env[Any, Any]:
     return gymnasium.make(EXPLORE, repository=str(folder), question="Which file says nothing more?", target=TARGET)
 
 
-def resets(small: Path, large: Path) -> Row:
+def resets(small: Path, large: Path) -> Measure:
     plays = [times(make(folder).reset, RESETS * 10) for folder in (large, small)]
     turns = [[timed(play) for play in plays] for _ in range(TURNS + 1)][1:]
     ratios = [slow / fast for slow, fast in turns]
     shown = [f"{median(side) / RESETS * 1e5:.1f} µs" for side in zip(*turns, strict=True)]
     what = "reset, 10,000 files (ours) beside 100 files (theirs)"
-    return Row(what, *shown, f"{median(ratios):.2f} x", spread_of(ratios), "<= 2 x", median(ratios) <= 2)
+    return Measure(what, *shown, f"{median(ratios):.2f} x", spread_of(ratios), "<= 2 x", median(ratios) <= 2)
 
 
 def environments(folder: Path, *, read: bool = False) -> Callable[[int], object]:
@@ -160,11 +141,11 @@ def environment(place: Path) -> None:
 # The sandbox.
 
 
-def commands(repository: Path) -> list[Row]:
+def commands(repository: Path) -> list[Measure]:
     sandbox = AutoExploreSandbox(repository)
     folder = repository / "part0" / "piece0"
     sandbox.execute("cd part0/piece0")
-    rows: list[Row] = []
+    rows: list[Measure] = []
     for line in ("cat file7.txt", "ls", "head -n 5 file7.txt", "tail -n 5 file7.txt"):
 
         def spawn(words: tuple[str, ...] = tuple(line.split())) -> None:
@@ -212,7 +193,7 @@ def sandbox(place: Path) -> None:
         *commands(middle),
         compare(two, RESETS, change_and_reset(large), change_and_reset(small), 0.5),  # at most twice the time
         shared("sandboxes on 1,000 files", sandboxes(middle)),
-        Row("index of 10,000 files, once per process", f"{indexed * 1e3:.0f} ms"),
+        Measure("index of 10,000 files, once per process", f"{indexed * 1e3:.0f} ms"),
     ]
     ratios = sorted(float(row.factor) for row in rows[:4])
     publish_and_exit(
@@ -234,7 +215,7 @@ def sandbox(place: Path) -> None:
 def isolation(place: Path) -> None:
     sizes = [int(each) for each in sys.argv[2:]] or [10]
     bare = [sys.executable, "-c", "pass"]
-    rows: list[Row] = []
+    rows: list[Measure] = []
     for files in sizes:
         with AutoExploreSandbox(make_repository(place, files), limits=Limits(seconds=600)) as opened:
 
@@ -252,189 +233,13 @@ def isolation(place: Path) -> None:
             what = f"`python -c pass` over {files:,} files, the first {first:.2f} s; theirs: the bare interpreter"
             held = None if files > 1_000 else median(ratios) <= 3
             floor = "" if held is None else "<= 3 x"
-            rows.append(Row(what, *shown, f"{median(ratios):.2f} x", spread_of(ratios), floor, held))
+            rows.append(Measure(what, *shown, f"{median(ratios):.2f} x", spread_of(ratios), floor, held))
     said = f"**A program starts in the sandbox in {rows[0].factor} times the time of the bare interpreter.**"
     title = "AutoExplore: what isolation costs"
     publish_and_exit("autoexplore_isolation", title, said, rows, (), (), f"Medians of {STARTS} starts in turns.")
 
 
-# Questions of `natlang explore`.
-
-ENGINES = ("tantivy", "sqlite")
-FOLDERS = Path(__file__).parent / "explore_folders.json"
-TOPS = (1, 3, 5)
-AIMS = {
-    "test, natural": (60, 78, 83)
-}  # percent of TOPS; selection was on train and validation, the test says how it is
-ASKED = "where is the configuration file read?"
-
-
-@cache
-def index_of(folder: Path, engine: str) -> FileIndex:
-    return FileIndex(open_repository(folder, ignored=False), engine)
-
-
-def shown(found: Sequence[Found]) -> list[str]:
-    """Return what the command shows of the files that `find(top=5)` returns: three, and three of source files."""
-    return [each.path for each in [*found[:3], *[each for each in found[3:] if each.kind == "code"][:3]]]
-
-
-def on_dataset(split: str, wording: Any) -> Row:
-    tasks = RepositoryTasks(split, None, LABELLED, wording)
-    cells: list[str] = []
-    for engine in ENGINES:
-        hits: Counter[int] = Counter()
-        for task in map(tasks.load, tasks.ids()):
-            found = find(index_of(task.folder, engine), task.question, top=max(TOPS))
-            hits.update(top for top in TOPS if {each.path for each in found[:top]} & set(task.targets))
-            hits[0] += bool(set(shown(found)) & set(task.targets))
-        shares = [100 * hits[top] / len(tasks.pool) for top in (*TOPS, 0)]
-        cells.append(" / ".join(f"{each:.1f}" for each in shares))
-    name = f"{split}, {wording}"
-    aims = AIMS.get(name, ())
-    holds = all(float(got) >= aim for got, aim in zip(cells[0].split(" / "), aims, strict=False)) if aims else None
-    what = f"{name}, {len(tasks.pool)} questions: first / in 3 / in 5 / shown, %"
-    return Row(what, *cells, floor=" / ".join(map(str, aims)), holds=holds)
-
-
-def unpacked(archive: Path, digest: str, place: Path) -> Path:
-    if hashlib.sha256(archive.read_bytes()).hexdigest() != digest:
-        raise SystemExit(f"{archive} is another one than was asked about")
-    with tarfile.open(archive) as opened:
-        opened.extractall(place, filter="data")
-    (top,) = place.iterdir()
-    return top
-
-
-def on_folders(archives: Path, place: Path) -> tuple[list[Row], list[str]]:
-    """Ask thirty questions about ten folders; return the rows, and what was missed."""
-    projects: list[dict[str, Any]] = json.loads(FOLDERS.read_text(encoding="utf-8"))
-    hits: Counter[tuple[str, str]] = Counter()
-    misses: list[str] = []
-    for project in projects:
-        folder = unpacked(archives / project["archive"], project["sha256"], place / project["name"])
-        for asked in project["questions"]:
-            for engine in ENGINES:
-                found = find(index_of(folder, engine), asked["question"], top=max(TOPS))
-                places = [number for number, each in enumerate(found, 1) if each.path in asked["answers"]]
-                hits.update((engine, f"first {top}") for top in TOPS if places and places[0] <= top)
-                hits[engine, "shown"] += bool(set(shown(found)) & set(asked["answers"]))
-                if engine == "tantivy" and not (places and places[0] <= 3):
-                    firsts = ", ".join(each.path for each in found[:3])
-                    beside = " It is shown beside." if set(shown(found)) & set(asked["answers"]) else ""
-                    misses.append(
-                        f'- {project["name"]}: "{asked["question"]}" {asked["answers"][0]} stands below '
-                        f"{firsts}.{beside} {asked.get('why', '')}".rstrip()
-                    )
-    rows: list[Row] = []
-    for key, what, aim in (
-        ("first 1", "first", 0),
-        ("first 3", "in 3", 20),
-        ("first 5", "in 5", 0),
-        ("shown", "in what is shown", 23),
-    ):
-        got = [hits[engine, key] for engine in ENGINES]
-        floor, holds = (f">= {aim}", got[0] >= aim) if aim else ("", None)
-        rows.append(Row(f"ten folders, of 30: {what}", *map(str, got), floor=floor, holds=holds))
-    return rows, misses
-
-
-class Cost(NamedTuple):
-    files: int
-    megabytes: float  # of text
-    seconds: float  # to index all
-    disk: float  # megabytes
-    update: float  # milliseconds, of one changed file
-    question: float  # milliseconds, warm
-    memory: float  # megabytes, at most
-
-
-def cost(folder: Path, engine: str, cache_folder: Path) -> Cost:
-    """Index a folder in this process, which does nothing else."""
-    os.environ[CACHE_VARIABLE] = str(cache_folder / engine)
-    opened = open_repository(folder)
-    seconds = timed(lambda: FileIndex(opened, engine), process_time)
-    disk = sum(each.stat().st_size for each in (cache_folder / engine).rglob("*") if each.is_file())
-    status = Path("/proc/self/status").read_text(encoding="ascii")  # `getrusage` would tell the parent's
-    memory = int(status.partition("VmHWM:")[2].split()[0]) / 1024
-    updates: list[float] = []
-    changed = folder / opened.files[len(opened.files) // 2]
-    for turn in range(TURNS):
-        content = changed.read_bytes()
-        changed.unlink()  # it is linked to the original
-        changed.write_bytes(content + f"\n{turn}\n".encode())
-        repository = open_repository(folder, again=True)
-        updates.append(timed(lambda repository=repository: FileIndex(repository, engine), process_time))
-    index = FileIndex(open_repository(folder), engine)
-    find(index, ASKED)
-    question = median(timed(lambda: find(index, ASKED), process_time) for _ in range(TURNS))
-    return Cost(
-        len(opened.files), opened.size / 1e6, seconds, disk / 1e6, median(updates) * 1e3, question * 1e3, memory
-    )
-
-
-def costs(source: Path, files: int, ignored: bool, most: float, place: Path) -> list[Row]:
-    """Measure over links to the first files of a folder, each engine in a process of its own."""
-    for path in open_repository(source, ignored=ignored).files[:files]:
-        target = place / "linked" / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            os.link(source / path, target)
-        except OSError:  # another disk
-            shutil.copyfile(source / path, target)
-    both: list[Cost] = []
-    for engine in ENGINES:
-        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-            both.append(pool.submit(cost, place / "linked", engine, place / "cache").result())
-    what = f"{both[0].files:,} files, {both[0].megabytes:.0f} MB"
-    limits = {
-        "seconds": (f"index of {what}", "s", most),
-        "disk": ("on disk", "MB", 50.0),
-        "update": ("one changed file", "ms", 150.0),
-        "question": ("a question, warm", "ms", 10.0),
-        "memory": ("most memory", "MB", None),
-    }
-    rows: list[Row] = []
-    for name, (title, unit, limit) in limits.items():
-        got = [getattr(each, name) for each in both]
-        floor, holds = ("", None) if limit is None else (f"<= {limit:g} {unit}", got[0] <= limit)
-        cells = [f"{each:,.1f} {unit}" for each in got]
-        rows.append(Row(title if name == "seconds" else f"the same: {title}", *cells, floor=floor, holds=holds))
-    return rows
-
-
-def explore(place: Path) -> None:
-    if len(sys.argv) != 3:
-        needed = "\n".join(
-            f"  {each['from']}  ({each['archive']})" for each in json.loads(FOLDERS.read_text(encoding="utf-8"))
-        )
-        raise SystemExit(f"say in which folder these are:\n{needed}")
-    folders, misses = on_folders(Path(sys.argv[2]), place / "folders")
-    dataset = [on_dataset(split, wording) for split in ("validation", "test") for wording in ("natural", "hard")]
-    checkout, packages = Path(__file__).parents[1], Path(sysconfig.get_path("purelib"))
-    rows = [
-        *folders,
-        *dataset,
-        *costs(checkout, 2_000, False, 3, place / "checkout"),
-        *costs(packages, 20_000, True, 30, place / "packages"),
-    ]
-    cells = [[row.cells()[at] for at in (0, 1, 2, 5, 6)] for row in rows]
-    said = f"**In ten folders that nobody trained on, {folders[1].ours} of 30 questions find their file among three.**"
-    publish(
-        RESULTS / "explore.md",
-        "What `natlang explore` finds, and what it costs",
-        f"{said} {folders[3].ours} have it in what is shown. {floors(rows)}",
-        ("what", "tantivy", "SQLite", "floor", "holds"),
-        cells,
-        ("tantivy",),
-        ("Missed among the first three, by tantivy:", "\n".join(misses)),
-        "The questions about the ten folders were committed (3cc939a) before the first was asked; the reasons of "
-        "misses were written after. Floors are of tantivy's index; times are the processor's: the machine was shared.",
-    )
-    sys.exit(any(row.holds is False for row in rows))
-
-
-PARTS = {"env": environment, "sandbox": sandbox, "isolation": isolation, "explore": explore}
+PARTS = {"env": environment, "sandbox": sandbox, "isolation": isolation}
 
 if __name__ == "__main__":
     if sys.argv[1:2] == [] or sys.argv[1] not in PARTS:

@@ -11,10 +11,10 @@ import time
 from collections.abc import Iterator
 
 import gymnasium
-from harness import SINGLE_STEPS, TURNS, Row, at_most, compare, publish_and_exit, sample_and_step, timed
+from harness import SINGLE_STEPS, TURNS, Measure, at_most, compare, publish_and_exit, sample_and_step, timed
 
 from natlang_envs.autoexplore.baselines import bm25_of
-from natlang_envs.autoexplore.changing.picking.tasks import make_tasks
+from natlang_envs.change.listed_edits.tasks import make_tasks
 from natlang_envs.evaluation import evaluate
 from natlang_envs.evaluation.agents import load_agent
 from natlang_envs.evaluation.protocols import Episode, Protocol
@@ -32,11 +32,13 @@ VERIFIED, RESETS = 1_000, 2_000
 def question() -> gymnasium.Env[str, str]:
     """Return a game of AutoExplore over the repository of a task."""
     tasks = make_tasks("validation", "embedded", None)
-    shelf = tasks.load(next(tasks.ids()), FILE_BUDGET).shelf
-    return gymnasium.make(EXPLORE, repository=str(shelf.root), question="Which one?", target=next(iter(shelf.texts)))
+    repository = tasks.load(next(tasks.ids()), FILE_BUDGET).repository
+    return gymnasium.make(
+        EXPLORE, repository=str(repository.root), question="Which one?", target=next(iter(repository.texts))
+    )
 
 
-def resets(dataset: str) -> Row:
+def resets(dataset: str) -> Measure:
     env = gymnasium.make(CHANGE, dataset=dataset)
     ids = list(env.unwrapped.tasks.ids())  # pyright: ignore[reportAttributeAccessIssue]
     for task_id in ids:
@@ -49,7 +51,7 @@ def resets(dataset: str) -> Row:
     return at_most(f"a reset, {len(ids)} tasks known", [timed(play) / RESETS * 1e3 for _ in range(TURNS)], "ms", 1.0, 3)
 
 
-def played(dataset: str, name: str, agent: str) -> Row:
+def played(dataset: str, name: str, agent: str) -> Measure:
     """Return how often an agent mends a bug of the validation split; ten times each where it draws."""
     player = load_agent(agent)
     ids = make_tasks("validation", dataset, None).ids()
@@ -59,10 +61,10 @@ def played(dataset: str, name: str, agent: str) -> Row:
     score = score_run(protocol, evaluate(player, protocol)[1])
     low, high = score.interval
     what = f"validation, {len(episodes)} bugs, {name}: {agent}; spread: 95% interval"
-    return Row(what, f"{score.success_rate:.1%}", spread=f"{low:.1%} to {high:.1%}")
+    return Measure(what, f"{score.success_rate:.1%}", spread=f"{low:.1%} to {high:.1%}")
 
 
-def verification(dataset: str, agent: str) -> Row:
+def verification(dataset: str, agent: str) -> Measure:
     ids = list(make_tasks("all", dataset, None).ids())
     episodes = tuple(Episode(ids[number % len(ids)], number) for number in range(VERIFIED))
     protocol = Protocol("benchmark/change", CHANGE, {"dataset": dataset}, 30, 1, episodes, "")
@@ -76,19 +78,19 @@ def verification(dataset: str, agent: str) -> Row:
     return at_most(what, [time.perf_counter() - begun], "s", 5.0)
 
 
-def hits(dataset: str) -> Iterator[Row]:
+def hits(dataset: str) -> Iterator[Measure]:
     parts: tuple[Split, ...] = ("validation", "test")  # nothing is learned from this
     for split in parts:
         tasks = make_tasks(split, dataset, None)
         found = [0, 0]
         ids = list(tasks.ids())
         for task_id in ids:
-            bench = tasks.load(task_id, FILE_BUDGET)
-            ranked = bm25_of(open_repository(bench.shelf.root)).rank(bench.question)
-            sources = [each.path for each in ranked if each.path in bench.shelf.texts]
-            found = [found[0] + (bench.file in sources[:1]), found[1] + (bench.file in sources[:3])]
+            task = tasks.load(task_id, FILE_BUDGET)
+            ranked = bm25_of(open_repository(task.repository.root)).rank(task.question)
+            sources = [each.path for each in ranked if each.path in task.repository.texts]
+            found = [found[0] + (task.file in sources[:1]), found[1] + (task.file in sources[:3])]
         shown = [f"{100 * each / len(ids):.0f}%" for each in found]
-        yield Row(f"{split}, {len(ids)} issues: BM25's first source is the broken one; theirs: of three", *shown)
+        yield Measure(f"{split}, {len(ids)} issues: BM25's first source is the broken one; theirs: of three", *shown)
 
 
 def main() -> None:

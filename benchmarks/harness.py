@@ -1,4 +1,4 @@
-"""What benchmarks share: timing two sides in turns, the table, and the page of results that it is written to."""
+"""Shared parts of the benchmarks: timing two sides in turns, the table, and the page of results."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ gymnasium.register(TAXI, entry_point=TaxiEnv, max_episode_steps=200)
 
 
 @dataclass(frozen=True)
-class Row:
+class Measure:
     """One line of the table: texts, and whether the floor holds (None without a floor)."""
 
     what: str
@@ -51,7 +51,6 @@ class Row:
 
     @property
     def factor(self) -> str:
-        """The number of a ratio such as `2.73 x`."""
         return self.ratio.removesuffix(" x")
 
 
@@ -73,7 +72,7 @@ def compare(
     theirs: Callable[[], None],
     floor: float | None,
     clock: Callable[[], float] = time.perf_counter,
-) -> Row:
+) -> Measure:
     """Run both in turns; `steps` is what each of them plays."""
     ours()
     theirs()
@@ -82,14 +81,14 @@ def compare(
     middle = median(ratios)
     rates = [f"{steps / median(side):,.0f} steps/s" for side in zip(*turns, strict=True)]
     wanted, holds = ("", None) if floor is None else (f"{floor:g} x", middle >= floor)
-    return Row(what, rates[0], rates[1], f"{middle:.2f} x", spread_of(ratios), wanted, holds)
+    return Measure(what, rates[0], rates[1], f"{middle:.2f} x", spread_of(ratios), wanted, holds)
 
 
-def at_most(what: str, values: Sequence[float], unit: str, most: float, digits: int = 2) -> Row:
+def at_most(what: str, values: Sequence[float], unit: str, most: float, digits: int = 2) -> Measure:
     """Return a line for the median of values that must not exceed `most`."""
     middle = median(values)
     spread = f"{spread_of(values, digits)} {unit}" if len(values) > 1 else ""
-    return Row(what, f"{middle:,.{digits}f} {unit}", "", "", spread, f"<= {most:g} {unit}", middle <= most)
+    return Measure(what, f"{middle:,.{digits}f} {unit}", "", "", spread, f"<= {most:g} {unit}", middle <= most)
 
 
 def sample_and_step(env: gymnasium.Env[Any, Any]) -> Callable[[], None]:
@@ -114,7 +113,7 @@ def processor() -> str:
     return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
 
 
-def floors(rows: Sequence[Row]) -> str:
+def floors(rows: Sequence[Measure]) -> str:
     """Say in a sentence which floors hold."""
     missed, kept = ([row.what for row in rows if row.holds is holds] for holds in (False, True))
     if not missed:
@@ -123,13 +122,11 @@ def floors(rows: Sequence[Row]) -> str:
 
 
 def markdown(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Return the lines of a table."""
     lines = [headings, ["---"] * len(headings), *rows]
     return [f"| {' | '.join(line)} |" for line in lines]
 
 
 def show(headings: Sequence[str], rows: Iterable[Sequence[str]], title: str | None = None) -> None:
-    """Print a table."""
     table = Table(*headings, title=title, box=box.SIMPLE)
     for row in rows:
         table.add_row(*row)
@@ -159,7 +156,7 @@ def publish(
     write_whole(page, ("\n".join(lines) + "\n").encode())
 
 
-def publish_and_exit(page: str, title: str, conclusion: str, rows: Sequence[Row], *rest: Any) -> NoReturn:
+def publish_and_exit(page: str, title: str, conclusion: str, rows: Sequence[Measure], *rest: Any) -> NoReturn:
     """Publish lines with floors, and leave with 1 where one does not hold."""
     said = f"{conclusion} {floors(rows)}"
     publish(RESULTS / f"{page}.md", title, said, HEADINGS, [row.cells() for row in rows], *rest)

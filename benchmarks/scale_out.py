@@ -50,15 +50,13 @@ class Slow(BaseHTTPRequestHandler):
     """An endpoint that answers after half a second, however many ask."""
 
     def do_GET(self) -> None:
-        """Answer."""
         time.sleep(LATENCY)
         self.send_response(200)
         self.send_header("Content-Length", "2")
         self.end_headers()
         self.wfile.write(b"ok")
 
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+    def log_message(self, format: str, *args: object) -> None: ...
 
 
 def rate(agent: str, episodes: int, workers: Workers | None, concurrency: int = 1) -> float:
@@ -85,7 +83,6 @@ def ratio(more: Callable[[], float], less: Callable[[], float]) -> tuple[float, 
 
 
 def main() -> None:
-    """Print the table."""
     from ray.cluster_utils import Cluster
 
     os.environ["PYTHONPATH"] = str(Path(__file__).parents[1])

@@ -1,4 +1,4 @@
-"""How fast DangerousTaxi is, beside Gymnasium's own Taxi, and its vector form beside SyncVectorEnv.
+"""Benchmarks of DangerousTaxi beside Gymnasium's own Taxi, and of its vector form beside SyncVectorEnv.
 
 `python benchmarks/taxi.py` prints a table and writes it to benchmarks/results/taxi.md. Both sides of a ratio run in the
 same process, in turns; a ratio is the median over the turns. The exit code is 1 where a floor does not hold.
@@ -16,7 +16,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
-from harness import EPISODES, SINGLE_STEPS, TAXI, TURNS, Row, compare, publish_and_exit, sample_and_step
+from harness import EPISODES, SINGLE_STEPS, TAXI, TURNS, Measure, compare, publish_and_exit, sample_and_step
 
 from natlang_envs.dangerous_taxi.words import COMMANDS
 
@@ -42,7 +42,7 @@ print(time.perf_counter() - begun)
 """
 
 
-def single() -> list[Row]:
+def single() -> list[Measure]:
     ours = sample_and_step(gymnasium.make(DELIVERY))
     theirs = sample_and_step(gymnasium.make(TAXI))
     unchecked = sample_and_step(gymnasium.make(TAXI, disable_env_checker=True))
@@ -66,10 +66,10 @@ def vector_loop(envs: VectorEnv[Any, Any, Any], mode: AutoresetMode, actions: Se
     return play
 
 
-def vectors() -> list[Row]:
+def vectors() -> list[Measure]:
     drawn = np.random.default_rng(0).integers(len(COMMANDS), size=(VECTOR_STEPS, EPISODES)).tolist()
     actions = [tuple(COMMANDS[index] for index in row) for row in drawn]
-    rows: list[Row] = []
+    rows: list[Measure] = []
     for mode in (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP, AutoresetMode.DISABLED):
         form: Callable[..., Any] = gymnasium.make_vec
         ours = form(DELIVERY, EPISODES, vectorization_mode="vector_entry_point", autoreset_mode=mode)
@@ -82,7 +82,7 @@ def vectors() -> list[Row]:
     return rows
 
 
-def in_fresh_process(what: str, code: str, floor: float) -> Row:
+def in_fresh_process(what: str, code: str, floor: float) -> Measure:
     """Time a script that prints its own seconds, in a new process each turn."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
@@ -94,7 +94,7 @@ def in_fresh_process(what: str, code: str, floor: float) -> Row:
     seconds = [once() for _ in range(TURNS)]
     middle = median(seconds)
     spread = f"{min(seconds):.3f} to {max(seconds):.3f} s"
-    return Row(what, f"{middle:.3f} s", "", "", spread, f"< {floor:g} s", middle < floor)
+    return Measure(what, f"{middle:.3f} s", "", "", spread, f"< {floor:g} s", middle < floor)
 
 
 def main() -> None:

@@ -19,7 +19,7 @@ from typer.main import get_command
 
 from natlang_envs.cli.main import app
 from natlang_envs.cli.support import EXTRAS
-from natlang_envs.evaluation import load_protocol, protocol_names, why_development
+from natlang_envs.evaluation import Protocol, load_protocol, protocol_names
 from natlang_envs.files import write_whole
 from natlang_envs.make_env import make_env
 from natlang_envs.registration import ENVIRONMENTS, SANDBOXED, Registration
@@ -68,7 +68,6 @@ def public_names() -> Iterator[tuple[str, list[str]]]:
 
 
 def table(head: str, rows: Iterable[Iterable[str]]) -> list[str]:
-    """Return a Markdown table's lines; the head is its first line."""
     return [head, re.sub(r"[^|]+", " --- ", head), *(f"| {' | '.join(row)} |" for row in rows)]
 
 
@@ -85,7 +84,6 @@ def environment(entries: list[Registration], level: str) -> Iterator[str]:
 
 
 def commands() -> Iterator[str]:
-    """Yield the table of the commands of `natlang`."""
     group: Any = get_command(app)
     context = group.make_context("natlang", [], resilient_parsing=True)
     found = {name: group.get_command(context, name) for name in group.list_commands(context)}
@@ -94,42 +92,43 @@ def commands() -> Iterator[str]:
 
 
 def sandbox_commands() -> Iterator[str]:
-    """Yield the commands of the sandbox, in the lines that a model is shown."""
     return (f"- {kind.line()}" for kind in KINDS)
 
 
 def extras() -> Iterator[str]:
-    """Yield the table of the extras, which are those of pyproject.toml."""
     text = (HERE.parent / "pyproject.toml").read_text(encoding="utf-8")
     known = {**EXTRAS, **OWN_EXTRAS}
-    rows = (
-        [f"`{extra}`", known[extra], ", ".join(re.match(r"[\w-]+", each)[0] for each in wanted)]  # pyright: ignore
-        for extra, wanted in tomllib.loads(text)["project"]["optional-dependencies"].items()
-    )
-    yield from table("| `pip install 'natlang-envs[…]'` | for | brings |", rows)
+    rows = ([f"`{extra}`", known[extra]] for extra in tomllib.loads(text)["project"]["optional-dependencies"])
+    yield from table("| `pip install 'natlang-envs[…]'` | for |", rows)
 
 
 def protocols() -> Iterator[str]:
-    """Yield the table of the protocols."""
-    rows = (
-        [
-            f"`{each.name}`",
-            str(len(each.episodes)),
-            str(each.horizon),
-            f"no: {why}" if (why := why_development(each.name)) else "yes",
-            each.description.replace("|", "\\|"),
-        ]
-        for each in map(load_protocol, protocol_names())
-    )
-    yield from table("| protocol | episodes | steps | live rounds | which |", rows)
+    """Yield a table of the protocols with live rounds, and one for each reason to have none."""
+    groups: dict[str, list[Protocol]] = {"": []}
+    for protocol in map(load_protocol, protocol_names()):
+        groups.setdefault(protocol.development, []).append(protocol)
+    for reason, group in groups.items():
+        yield f"Without live rounds, since {reason}:" if reason else "With live rounds:"
+        rows = ([f"`{each.name}`", str(len(each.episodes)), str(each.horizon), _tasks_of(each)] for each in group)
+        yield from ["", *table("| protocol | episodes | steps | tasks |", rows), ""]
 
 
 def api() -> Iterator[str]:
-    """Yield the part of docs/api.md: every public name with the first line of its docstring."""
+    """Yield the part of docs/api.md: every public name with the first line of its docstring, once."""
+    listed: set[int] = set()
     for module, names in public_names():
         found = import_module(module)
-        rows = ([f"`{name}`", _describe(getattr(found, name))] for name in names)
-        yield from [f"## `{module}`", "", _first_line(found), "", *table("| name | what it is |", rows), ""]
+        yield from [f"## `{module}`", "", _first_line(found), ""]
+        new = {name: thing for name in names if id(thing := getattr(found, name)) not in listed}
+        listed.update(map(id, new.values()))
+        yield from (f"- `{name}`: {_describe(thing)}" for name, thing in new.items())
+        yield ""
+
+
+def _tasks_of(protocol: Protocol) -> str:
+    """Return the first sentence of the description without the count, which is a column of the table."""
+    sentence = protocol.description.partition(". ")[0].removesuffix(".")
+    return sentence.replace(f", {len(protocol.episodes)} of them", "").replace("|", "\\|")
 
 
 def _defined(module: str) -> Iterator[str]:
@@ -155,7 +154,7 @@ def _sentence(text: str) -> str:
 
 def _describe(thing: object) -> str:
     if inspect.isclass(thing) or inspect.isfunction(thing):
-        return _first_line(thing).replace("|", "\\|")
+        return _first_line(thing)
     return f"a `{type(thing).__name__}`"
 
 
@@ -196,7 +195,6 @@ def generated(page: str) -> str:
 
 
 def pages() -> list[Path]:
-    """Return the pages that have a made part."""
     return [path for path in sorted(HERE.glob("*.md")) if MADE.search(path.read_text(encoding="utf-8"))]
 
 

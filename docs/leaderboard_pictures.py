@@ -17,7 +17,6 @@ PAGES = {
 
 
 def main(site: Path) -> None:
-    """Take the pictures."""
     for name, page in PAGES.items():
         with tempfile.TemporaryDirectory() as folder:
             shot = Path(folder, "shot.png")

@@ -39,7 +39,7 @@ GOAL = re.compile(r"The destination is (\w+)")
 
 
 @dataclass(frozen=True)
-class Moment:
+class Frame:
     """What is known after a step: the text, the commands with their rewards, and the command that comes next."""
 
     observation: str
@@ -47,18 +47,18 @@ class Moment:
     coming: str | None
 
 
-def episode() -> list[Moment]:
+def episode() -> list[Frame]:
     """Play the oracle's plan."""
     env = gymnasium.make(ENV, disable_env_checker=True)
     observation, _ = env.reset(seed=SEED)
     plan = natlang_envs.unwrap(env).oracle()
-    moments: list[Moment] = []
+    frames: list[Frame] = []
     path: list[tuple[str, float]] = []
     for command in plan:
-        moments.append(Moment(observation, tuple(path), command))
+        frames.append(Frame(observation, tuple(path), command))
         observation, reward, *_ = env.step(command)
         path.append((command, float(reward)))
-    return [*moments, Moment(observation, tuple(path), None)]
+    return [*frames, Frame(observation, tuple(path), None)]
 
 
 def font(size: int, weight: str = "") -> ImageFont.FreeTypeFont:
@@ -67,7 +67,7 @@ def font(size: int, weight: str = "") -> ImageFont.FreeTypeFont:
     return ImageFont.truetype(io.BytesIO(file.read_bytes()), size)
 
 
-def draw(moment: Moment, task: str) -> Image.Image:
+def draw(frame: Frame, task: str) -> Image.Image:
     """Draw one frame: the map on the left, the text on the right."""
     image = Image.new("RGB", SIZE, GROUND)
     pen = ImageDraw.Draw(image)
@@ -75,13 +75,12 @@ def draw(moment: Moment, task: str) -> Image.Image:
     for i, colour in enumerate(("#c8453b", "#b8912a", "#3f9a53")):
         pen.ellipse((14 + 20 * i, 12, 24 + 20 * i, 22), fill=colour)
     pen.text((84, 9), ENV, font=font(14), fill=DIM)
-    draw_map(pen, moment.observation)
-    draw_text(pen, moment, task)
+    draw_map(pen, frame.observation)
+    draw_text(pen, frame, task)
     return image
 
 
 def draw_map(pen: ImageDraw.ImageDraw, observation: str) -> None:
-    """Draw the cells, the landmarks, the walls, the passenger and the taxi."""
     pen.text((LEFT, 48), "The map (the agent gets only the text)", font=font(11), fill=DIM)
     places = {name: (int(row), int(column)) for name, row, column in PLACE.findall(observation)}
     for row in range(5):
@@ -114,42 +113,39 @@ def person(pen: ImageDraw.ImageDraw, x: int, y: int) -> None:
 
 
 def cell(row: int, column: int) -> tuple[int, int, int, int]:
-    """Return the rectangle of a cell."""
     x, y = LEFT + column * CELL, TOP + row * CELL
     return x, y, x + CELL, y + CELL
 
 
-def draw_text(pen: ImageDraw.ImageDraw, moment: Moment, task: str) -> None:
+def draw_text(pen: ImageDraw.ImageDraw, frame: Frame, task: str) -> None:
     """Draw what the agent reads, and the commands that it gave."""
     y = 48
     told = [(line, DIM) for line in textwrap.wrap(task, WIDTH)]
-    told += [("", DIM), *((line, INK) for line in wrapped(moment.observation))]
+    told += [("", DIM), *((line, INK) for line in wrapped(frame.observation))]
     for line, colour in told:
         pen.text((TEXT, y), line, font=font(13), fill=colour)
         y += LINE
     y = SIZE[1] - 6 * LINE - 14
-    recent = [*moment.path, (moment.coming, None)] if moment.coming else list(moment.path)
+    recent = [*frame.path, (frame.coming, None)] if frame.coming else list(frame.path)
     for command, reward in recent[-5:]:
         pen.text((TEXT, y), f"> {command}", font=font(13, "-Bold"), fill=COMMAND)
         if reward is not None:
             pen.text((TEXT + 210, y), f"{reward:+.0f}", font=font(13), fill=GOOD if reward > 0 else DIM)
         y += LINE
-    if moment.coming is None:
-        total = sum(reward for _, reward in moment.path)
+    if frame.coming is None:
+        total = sum(reward for _, reward in frame.path)
         pen.text((TEXT, y), f"success, return {total:+.0f}", font=font(13, "-Bold"), fill=GOOD)
 
 
 def wrapped(text: str) -> list[str]:
-    """Break a text into lines."""
     return [line for paragraph in text.splitlines() for line in textwrap.wrap(paragraph, WIDTH)]
 
 
 def record(path: Path = PICTURE) -> None:
-    """Write the picture."""
     env = gymnasium.make(ENV, disable_env_checker=True)
     task = env.reset(seed=SEED)[1]["task"]
-    moments = episode()
-    frames = [draw(moment, task).quantize(40, dither=Image.Dither.NONE) for moment in moments]
+    frames = episode()
+    frames = [draw(frame, task).quantize(40, dither=Image.Dither.NONE) for frame in frames]
     shown = [1500] + [900] * (len(frames) - 2) + [4000]
     frames[0].save(path, save_all=True, append_images=frames[1:], duration=shown, loop=0, optimize=True)
 

@@ -140,7 +140,6 @@ def _settings(board: str) -> dict[str, object]:
 
 
 def _copy_pages(source: Path) -> None:
-    """Copy the pages, and the files that they link to."""
     wanted = [ROOT / name for name in ("CONTRIBUTING.md", "CHANGELOG.md", "datasets/autoexplore/README.md")]
     pages = [*wanted, *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks/results").glob("*.md")]
     names = {path.relative_to(ROOT) for path in pages} | {Path("README.md")}
@@ -189,7 +188,6 @@ def _add_game(page: Path, entries: list[Registration]) -> None:
 
 
 def _write_api(page: Path) -> None:
-    """Write the page of the public names, for autodoc to fill."""
     lines = ["# API", "", "Everything else is internal and may change without notice."]
     shown: set[int] = set()
     for name, names in GENERATED["public_names"]():
@@ -234,7 +232,6 @@ def _game(env: object) -> Iterator[str]:
 
 
 def _picture(path: Path, transcript: list[str]) -> None:
-    """Draw the beginning of a game as it looks on a terminal."""
     font = runpy.run_path(str(ROOT / "docs/record_episode.py"))["font"]
     image = Image.new("RGB", PICTURE, "#1b1f27")
     pen = ImageDraw.Draw(image)
@@ -276,7 +273,6 @@ def _is_field(app: object, what: str, name: str, obj: object, skip: bool, option
 
 
 def _index(source: Path) -> None:
-    """Append the table of contents to the first page."""
     lines: list[str] = []
     for title, patterns in CONTENTS.items():
         found = [page for pattern in patterns for page in sorted(source.glob(f"{pattern}.md"))]

@@ -4,7 +4,6 @@ from natlang_envs.cli.support import run_app
 
 
 def main() -> None:
-    """Run the command."""
     run_app("leaderboard.cli:app", "natlang-leaderboard")
 
 

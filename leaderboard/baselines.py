@@ -1,4 +1,4 @@
-"""Makes the entries of the built-in agents again: they always stand in the tables.
+"""Makes the entries of the built-in agents, which every table has.
 
 python -m leaderboard.baselines [PROTOCOL ...]
 """
@@ -9,14 +9,15 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Collection
+from contextlib import closing
 from pathlib import Path
 
 from leaderboard.pack import pack
 from leaderboard.standings.badges import BADGES_FILE, note_badge
 from leaderboard.verify import sha256
 from natlang_envs.errors import UsageError, require_choice
-from natlang_envs.evaluation.agents import Agent, baseline_names, is_sampling, load_agent
-from natlang_envs.evaluation.protocols import load_protocol, protocol_names
+from natlang_envs.evaluation.agents import baseline_names, is_sampling, load_agent
+from natlang_envs.evaluation.protocols import Protocol, load_protocol, protocol_names
 from natlang_envs.evaluation.runner import evaluate
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE, provenance
 from natlang_envs.files import whole_folder
@@ -35,23 +36,19 @@ DESCRIPTIONS = {
     "spectrum": "Tests edits of the lines that Ochiai suspects; is told which tests depend on a line. Unlearned.",
 }
 REFERENCE_LINES = ("random-legal", "oracle", "reference")  # they see more than a player
-_DISCLOSURE = "Nothing was trained."
 
 
 def baselines() -> list[tuple[str, str]]:
-    """Return the protocols and the agents that have a row in them, in pairs."""
-    protocols = [load_protocol(name) for name in protocol_names()]
-    return [(protocol.name, agent) for protocol in protocols for agent in baseline_names(protocol.env_id)]
+    """Return the names of the protocols, each with every agent that has a row on its board."""
+    return [(name, agent) for name in protocol_names() for agent in baseline_names(load_protocol(name).env_id)]
 
 
 def make_baselines(submissions: Path, only: Collection[str] = ()) -> list[Path]:
-    """Run the agents of `baselines`, and write the entries in place of those that are there.
-
-    Maintainers who call this have run the agents themselves, so `badges.json` beside the folder names these entries.
+    """Run the agents of `baselines`, write their entries over the earlier ones, and give them the badge `rerun`.
 
     Args:
         submissions: The folder of all entries.
-        only: The protocols that are played; all by default. One whose data are not here keeps the entries it has.
+        only: The protocols that are played; all by default. One whose data are missing here keeps its entries.
 
     Returns:
         The entries' folders.
@@ -60,41 +57,35 @@ def make_baselines(submissions: Path, only: Collection[str] = ()) -> list[Path]:
         require_choice("protocol", each, protocol_names())
     entries: list[Path] = []
     with tempfile.TemporaryDirectory() as temporary:
-        for protocol, name in baselines():
-            if (only and protocol not in only) or not _can_be_played(protocol):
+        for board, name in baselines():
+            if only and board not in only:
                 continue
-            run = Path(temporary) / protocol / name
-            agent = load_agent(name)
-            evaluate(agent, protocol, name=name, out=run, source=provenance("built-in", name))
+            protocol = load_protocol(board)
+            try:
+                with closing(protocol.make_env()) as env:
+                    env.reset(options={"task_id": protocol.episodes[0].task_id})
+            except UsageError:  # its data are not on this machine
+                continue
             # Packed elsewhere first, so that one that fails leaves the entry that is there.
-            made = pack_baseline(run, name, agent, Path(temporary) / "packed")
-            entries.append(submissions / protocol / name)
+            made = play_baseline(protocol, name, Path(temporary))
+            entries.append(submissions / board / name)
             with whole_folder(entries[-1], replace=True) as unfinished:
                 shutil.copytree(made, unfinished, dirs_exist_ok=True)
     note_rerun(submissions, entries)
     return entries
 
 
-def _can_be_played(protocol: str) -> bool:
-    chosen = load_protocol(protocol)
-    try:
-        env = chosen.make_env()
-        env.reset(options={"task_id": chosen.episodes[0].task_id})
-        env.close()
-    except UsageError:
-        return False
-    return True
-
-
-def pack_baseline(run: Path, name: str, agent: Agent, submissions: Path) -> Path:
-    """Pack the run of a built-in agent, and return the entry's folder."""
+def play_baseline(protocol: Protocol, name: str, folder: Path) -> Path:
+    """Evaluate a built-in agent and pack its run, both below a folder; return the entry."""
+    agent, run = load_agent(name), folder / "runs" / protocol.name / name
+    evaluate(agent, protocol, name=name, out=run, source=provenance("built-in", name))
     return pack(
         run,
         name=name,
-        out=submissions,
+        out=folder / "submissions",
         description=DESCRIPTIONS[name],
         deterministic=not is_sampling(agent),
-        disclosure=_DISCLOSURE,
+        disclosure="Nothing was trained.",
         reference=name in REFERENCE_LINES,
     )
 
@@ -108,7 +99,6 @@ def note_rerun(submissions: Path, entries: list[Path]) -> None:
 
 
 def main() -> None:
-    """Write the entries beside this file."""
     for entry in make_baselines(Path(__file__).parent / "submissions", sys.argv[1:]):
         print(entry)
 

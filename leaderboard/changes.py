@@ -19,6 +19,8 @@ from leaderboard.rounds import (
 )
 from leaderboard.schema import CHECKPOINTS, SUBMISSIONS, Submission, one_line, today
 from leaderboard.standings.badges import ADJUDICATIONS_FILE, BADGES_FILE, OWNERS_FILE, read_owners
+from leaderboard.standings.columns import in_words
+from leaderboard.standings.rows import Row
 from leaderboard.standings.series import series_name
 from leaderboard.verify import MissingDataError, verify
 from natlang_envs.errors import UsageError
@@ -43,7 +45,7 @@ def check_changes(base: str, root: Path = Path(), submitter: str = "") -> Checke
     Args:
         base: The commit that the pull request starts from.
         root: The folder of the checkout.
-        submitter: The login of who proposes the entries; empty on a machine that does not know it.
+        submitter: The login of the submitter; empty on a machine that does not know it.
 
     Raises:
         UsageError: Git does not know the commit.
@@ -77,9 +79,7 @@ def check_changes(base: str, root: Path = Path(), submitter: str = "") -> Checke
                 lines.append(f"- ❌ {_quoted(error, root)}")
                 holds = False
             else:
-                lines.append(
-                    f"- ✅ `{one_line(name)}`: digest {made.digest[:12]}, for the round of {made.played.opens}"
-                )
+                lines.append(f"- ✅ `{one_line(name)}`: digest {made.digest[:12]}, for the round of {made.round.opens}")
     for entry in sorted(entries):
         if not (root / entry).exists():
             continue
@@ -94,16 +94,11 @@ def check_changes(base: str, root: Path = Path(), submitter: str = "") -> Checke
             lines.append(f"- ❌ {_quoted(error, root)}")
             holds = False
         else:
-            low, high = found.score.interval
-            lines.append(
-                f"- ✅ `{entry}`: success {found.score.success_rate:.1%} ({low:.1%} to {high:.1%}), "
-                f"{found.score.episodes} episodes replayed; unranked until it is audited"
-            )
+            lines.append(f"- ✅ `{entry}`: {in_words(Row(found))}; unranked until it is audited")
     return Checked("\n".join(lines or ["No entry is changed."]), holds)
 
 
 def _player_problem(status: str, file: Path, proposed: list[str]) -> str:
-    """Return what is wrong with a proposed file of the published players, or an empty string."""
     if status != "A":
         return ": a published player is never changed or removed: entries name its SHA-256"
     if file.parent.name == FILES:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from leaderboard.audit import audit
+from leaderboard.changes import check_changes
+from leaderboard.pack import pack, read_curve
+from leaderboard.players import fetch_players, player_names
+from leaderboard.rounds import ROUNDS_FILE, commit, next_month, note_beacon, read_commitment
 from leaderboard.schema import SUBMISSIONS
+from leaderboard.site import build
+from leaderboard.site.episodes import episode_text
+from leaderboard.standings import replay_all
+from leaderboard.standings.badges import BADGES_FILE, note_badge
+from leaderboard.standings.columns import in_words
+from leaderboard.standings.rows import Row
+from leaderboard.verify import MissingDataError, Verified, verify
 from natlang_envs.cli.support import printable, progress_bar, run_app
 from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
-
-if TYPE_CHECKING:
-    from leaderboard.verify import Verified
 
 _NAME = "natlang-leaderboard"
 _SITE = Path("site")
@@ -25,15 +32,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-
-
-@app.callback()
-def needs_the_extra() -> None:
-    """Make leaderboard entries from runs, verify them by replay, build the site."""
-    # The command is installed with the core too, so the commands below import what needs the extra.
-    for package in ("pydantic", "jinja2"):
-        if find_spec(package) is None:
-            raise UsageError(f"{package} is not installed: pip install 'natlang-envs[leaderboard]'")
 
 
 @app.command("pack")
@@ -61,8 +59,6 @@ def pack_command(
     out: Annotated[Path, typer.Option(help="The folder of all entries.")] = SUBMISSIONS,
 ) -> None:
     """Verify a run by replay and write it as an entry."""
-    from leaderboard.pack import pack, read_curve
-
     entry = pack(
         run,
         name=name,
@@ -94,8 +90,6 @@ def verify_command(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Folders of entries.")],
 ) -> None:
     """Replay entries and print what they earned; all are checked, and one that does not hold makes the exit code 2."""
-    from leaderboard.verify import verify
-
     broken = False
     for folder in folders:
         try:
@@ -104,7 +98,7 @@ def verify_command(
             typer.echo(f"{_NAME}: {error}", err=True)
             broken = True
             continue
-        typer.echo(_said(entry))
+        typer.echo(_in_words(entry))
     if broken:
         raise typer.Exit(2)
 
@@ -114,18 +108,12 @@ def show_command(
     folder: Annotated[Path, typer.Argument(help="The folder of an entry.")],
     number: Annotated[int, typer.Argument(help="The episode, from 1, in the order of the recording.")],
 ) -> None:
-    """Print a recorded episode step by step: what was seen, listed, said and chosen."""
-    from leaderboard.site.episodes import episode_text
-
+    """Print a recorded episode step by step: observations, listed commands, reflections and actions."""
     typer.echo(printable(episode_text(folder, number)))
 
 
-def _said(entry: Verified) -> str:
-    score, (low, high) = entry.score, entry.score.interval
-    return (
-        f"{entry.submission.name} on {entry.protocol.name}: success {score.success_rate:.1%} "
-        f"(95% interval {low:.1%} to {high:.1%}), {score.episodes} episodes replayed"
-    )
+def _in_words(entry: Verified) -> str:
+    return f"{entry.submission.name} on {entry.protocol.name}: {in_words(Row(entry))}"
 
 
 @app.command("ledger")
@@ -134,9 +122,6 @@ def ledger_command(
     submissions: Annotated[Path, typer.Option(help="The folder of all entries.")] = SUBMISSIONS,
 ) -> None:
     """Replay entries and note the results in the ledger, from which the site is built where nothing can be replayed."""
-    from leaderboard.standings import replay_all
-    from leaderboard.verify import MissingDataError
-
     broken = False
     for name, found in replay_all(submissions, folders or ()):
         if isinstance(found, MissingDataError):
@@ -145,7 +130,7 @@ def ledger_command(
             typer.echo(f"{_NAME}: {found}", err=True)
             broken = True
         else:
-            typer.echo(_said(found))
+            typer.echo(_in_words(found))
     if broken:
         raise typer.Exit(2)
 
@@ -157,8 +142,6 @@ def check_changes_command(
     report: Annotated[Path | None, typer.Option(help="Also write the report to this file, as Markdown.")] = None,
 ) -> None:
     """Verify the entries that differ from a commit; refuse changes of the files that belong to maintainers."""
-    from leaderboard.changes import check_changes
-
     checked = check_changes(base, submitter=submitter)
     typer.echo(printable(checked.markdown))
     if report is not None:
@@ -181,24 +164,31 @@ def audit_command(
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes for one of our players, by default 2.")] = None,
     note: Annotated[bool, typer.Option("--note", help="Note the badge in badges.json if it passes.")] = False,
 ) -> None:
-    """Run an entry's agent again, outside this process, on episodes that the beacon picks; exit code 2 if it fails."""
-    from leaderboard.audit import audit
-    from leaderboard.standings.badges import BADGES_FILE, note_badge
-
+    """Run an entry's agent again in a process of its own, on episodes that the beacon selects; failure exits with 2."""
     bars = progress_bar()
     bar = bars.add_task("episodes", total=None)
 
-    def told(done: int, total: int) -> None:
-        bars.start()  # the first time: what is refused before has no bar
+    def show(done: int, total: int) -> None:
+        bars.start()  # an audit that is refused has no bar
         bars.update(bar, completed=done, total=total)
 
-    shown = partial(audit, files=files, network=network, variables=variable or (), gpu=gpu, jobs=jobs)
     try:
-        found = shown(folder, agent, beacon, patience=patience, progress=told)
+        found = audit(
+            folder,
+            agent,
+            beacon,
+            jobs=jobs,
+            progress=show,
+            files=files,
+            network=network,
+            variables=variable or (),
+            gpu=gpu,
+            patience=patience,
+        )
     finally:
         if bars.live.is_started:
             bars.stop()
-    typer.echo(printable(found.said))
+    typer.echo(printable(found.summary))
     if found.problem:
         typer.echo(printable(f"{_NAME}: {folder} does not pass: {found.problem}"), err=True)
         raise typer.Exit(2)
@@ -215,8 +205,6 @@ app.add_typer(players_app, name="players")
 @players_app.command("list")
 def players_list_command() -> None:
     """Print the names of the board's published players."""
-    from leaderboard.players import player_names
-
     typer.echo("\n".join(player_names()))
 
 
@@ -225,8 +213,6 @@ def players_fetch_command(
     names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Players; by default all.")] = None,
 ) -> None:
     """Bring the files of published players into the cache, from this clone's history or from its origin."""
-    from leaderboard.players import fetch_players
-
     fetched = fetch_players(names or (), report=lambda name: typer.echo(name, err=True))
     size = sum(each.stat().st_size for each in fetched)
     typer.echo(f"{len(fetched)} files fetched, {size / 1e6:.1f} MB; the others were here")
@@ -239,12 +225,10 @@ def commit_command(
     name: Annotated[str, typer.Option(help="The agent's name on the leaderboard.")],
     month: Annotated[str | None, typer.Option(help="The round, YYYY-MM; by default the next month.")] = None,
     files: Annotated[Path | None, typer.Option(help="A folder with its weights, code and prompts.")] = None,
-    decoding: Annotated[str, typer.Option(help="How it decodes and whom it asks, if its files do not say.")] = "",
+    decoding: Annotated[str, typer.Option(help="How it decodes and what it asks, if its files do not say.")] = "",
     submissions: Annotated[Path, typer.Option(help="The folder of all entries.")] = SUBMISSIONS,
 ) -> None:
     """Write down the digest of an agent before a live round, so that its entry counts."""
-    from leaderboard.rounds import commit, next_month, read_commitment
-
     path = commit(agent, board, month or next_month(), name, beside=submissions.parent, files=files, decoding=decoding)
     made = read_commitment(path)
     typer.echo(printable(f"{path} commits {name} to {made.protocol}, digest {made.digest}"))
@@ -256,9 +240,7 @@ def beacon_command(
     beacon: Annotated[str, typer.Argument(help="The public text of its first day.")],
     submissions: Annotated[Path, typer.Option(help="The folder of all entries.")] = SUBMISSIONS,
 ) -> None:
-    """Note the beacon of a live round, for maintainers: the tasks of all live boards are drawn from it."""
-    from leaderboard.rounds import ROUNDS_FILE, note_beacon
-
+    """Note the beacon of a live round, for maintainers: the tasks of all live boards are sampled from it."""
     path = submissions.parent / ROUNDS_FILE
     note_beacon(path, month, beacon)
     typer.echo(printable(f"{path} has the beacon of {month}"))
@@ -274,15 +256,12 @@ def build_command(
     repository: Annotated[str, typer.Option(help="The repository's address; by default the checkout's.")] = "",
 ) -> None:
     """Write the static site from the ledger; entries that it does not know are replayed."""
-    from leaderboard.site import build
-
     typer.echo(
         printable(str(build(submissions, out, replay=replay, references=references, docs=docs, repository=repository)))
     )
 
 
 def main() -> None:
-    """Run the command."""
     run_app(app, _NAME)
 
 

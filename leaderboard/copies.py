@@ -6,7 +6,7 @@ import hashlib
 import os
 from pathlib import Path
 
-from leaderboard.result import Result
+from leaderboard.result import ReplayResult
 from leaderboard.schema import SUBMISSION_FILE, Submission, look, read_submission
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
@@ -17,13 +17,10 @@ class CopiedEntry(UsageError):  # noqa: N818 - a UsageError that says what happe
     """An entry's episodes are those of another one; the message names it."""
 
 
-def refuse_copies(submissions: Path, submission: Submission, result: Result, recording: Path) -> None:
-    """Refuse an entry whose episodes, what was said included, are those of another entry of its protocol.
+def refuse_copies(submissions: Path, submission: Submission, result: ReplayResult, recording: Path) -> None:
+    """Raise `CopiedEntry` if an entry's episodes, reflections included, are those of another entry of its protocol.
 
     Reference lines are left out: an agent that plays as well as the oracle is not accused of being it.
-
-    Raises:
-        CopiedEntry: There is such an entry; the message names it.
     """
     if submission.is_reference:
         return
@@ -43,19 +40,15 @@ def refuse_copies(submissions: Path, submission: Submission, result: Result, rec
             )
 
 
-def is_optimal_and_silent(result: Result, recording: Path) -> bool:
+def is_optimal_and_silent(result: ReplayResult, recording: Path) -> bool:
     """Return whether a run plays every plan of the environment's without a word: two agents may well do the same."""
     if result.success_rate < 1 or result.mean_regret is None or result.mean_regret > 0:
         return False
-    return all(said is None for each in stream_trajectories(recording) for said in each.reflections)
+    return all(text is None for each in stream_trajectories(recording) for text in each.reflections)
 
 
 def refuse_look_alike(submissions: Path, protocol: str, name: str) -> None:
-    """Refuse a new entry whose name is easily taken for that of another one of its protocol.
-
-    Raises:
-        UsageError: There is such a name.
-    """
+    """Raise `UsageError` if a new entry's name is easily taken for that of another one of its protocol."""
     board = submissions / protocol
     for other in sorted(each.name for each in board.iterdir()) if board.is_dir() else ():
         if other != name and look(other) == look(name):
@@ -76,7 +69,6 @@ def _is_reference(entry: Path) -> bool:
 
 
 def episodes_digest(recording: Path) -> str:
-    """Return the SHA-256 of a recording's unpacked lines, or an empty string if it cannot be read."""
     digest = hashlib.sha256()
     try:
         for line in stream_lines(recording):

@@ -13,6 +13,7 @@ from leaderboard.rounds import check_live, commitment_file, protocol_of, read_co
 from leaderboard.schema import (
     SUBMISSION_FILE,
     SUBMISSIONS,
+    RunFacts,
     first_problem,
     make_submission,
     one_line,
@@ -34,9 +35,6 @@ _MOST_POINTS = 100
 class _Point(BaseModel):
     episodes: int
     success: float
-
-
-_POINTS: TypeAdapter[list[_Point]] = TypeAdapter(list[_Point])
 
 
 def pack(
@@ -106,20 +104,7 @@ def pack(
                 "disclosure": disclosure,
                 "model": model,
                 "parameters": parameters,
-                "run": {
-                    "agent": run.agent,
-                    "runs": run.runs,
-                    "versions": run.versions,
-                    "hardware": run.hardware,
-                    "tokens": run.tokens,
-                    "seconds": run.seconds,
-                    "sampling": run.sampling,
-                    "privileged": run.privileged,
-                    "provenance": run.provenance,
-                    "settings": run.settings,
-                    "answers": run.answers,
-                    "bill": run.bill,
-                },
+                "run": {name: getattr(run, name) for name in RunFacts.model_fields},
                 "trajectories_sha256": sha256(packed),
                 "reference": is_reference,
                 "track": track,
@@ -156,7 +141,7 @@ def read_curve(path: Path) -> tuple[tuple[int, float], ...]:
     if not path.is_file():
         raise UsageError(f"{path} is no file: give the curve.json of reflect-rl train")
     try:
-        rows = _POINTS.validate_json(read_json(path, _MAX_CURVE_BYTES))
+        rows = TypeAdapter(list[_Point]).validate_json(read_json(path, _MAX_CURVE_BYTES))
     except ValidationError as error:
         raise UsageError(one_line(f"{path} is no learning curve: {first_problem(error)}")) from None
     together = max(1, -(-len(rows) // _MOST_POINTS))

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter
 
 from leaderboard.git import git, git_bytes
-from leaderboard.schema import CHECKPOINTS, Digest, first_problem, one_line, read_json
+from leaderboard.schema import CHECKPOINTS, Digest, read_as
 from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.evaluation.published import FILES, fetched_file, named_files
 from natlang_envs.files import write_whole
@@ -22,11 +22,9 @@ from natlang_envs.files import write_whole
 PLAYERS_FILE = "players.json"
 _MOST_BYTES = 1 << 20
 _Commit = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
-_COMMITS: TypeAdapter[dict[_Commit, list[Digest]]] = TypeAdapter(dict[_Commit, list[Digest]])
 
 
 def player_names(root: Path = Path()) -> list[str]:
-    """Return the names of the board's published players, sorted."""
     return sorted(each.stem for each in (root / CHECKPOINTS).glob("*.json"))
 
 
@@ -67,15 +65,8 @@ def fetch_players(
 
 
 def read_commits(path: Path) -> dict[str, str]:
-    """Return the commit that holds each file, by the file's SHA-256.
-
-    Raises:
-        UsageError: The file is missing or is no such table.
-    """
-    try:
-        commits = _COMMITS.validate_json(read_json(path, _MOST_BYTES))
-    except ValidationError as error:
-        raise UsageError(one_line(f"{path}: {first_problem(error)}")) from None
+    """Return the commit that holds each file, by the file's SHA-256."""
+    commits = read_as(path, TypeAdapter(dict[_Commit, list[Digest]]), _MOST_BYTES)
     return {digest: commit for commit, digests in commits.items() for digest in digests}
 
 

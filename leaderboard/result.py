@@ -1,4 +1,4 @@
-"""What replay derives from a recording, and the ledger that keeps it with the date of the replay."""
+"""The result that replay derives from a recording, and the ledger that keeps it with the date of the replay."""
 
 from __future__ import annotations
 
@@ -6,46 +6,34 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter
 
-from leaderboard.schema import Digest, first_problem, one_line, read_json
-from natlang_envs.errors import UsageError
+from leaderboard.schema import Digest, Strict, read_as
 from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.evaluation.statistics import Interval, Score, success_interval
 from natlang_envs.files import write_whole
 
 LEDGER_FILE = "ledger.json"
 _MAX_LEDGER_BYTES = 64 * 1024 * 1024
-_STRICT = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
-
 Rate = Annotated[float, Field(ge=0, le=1)]
 
 
-class Result(BaseModel):
-    """Everything that replay derives from a recording.
+class ReplayResult(Strict):
+    """All that replay derives from a recording.
 
     Attributes:
-        trajectories_sha256: The recording's digest.
-        protocol_digest: The protocol's digest.
         env_id: The environment, its version included.
         package: The version of natlang_envs that replayed it.
         date: The day of the replay, `YYYY-MM-DD`.
-        episodes_sha256: A digest of all episodes, what was said included; entries that share it are copies.
+        episodes_sha256: A digest of all episodes, reflections included; entries that share it are copies.
         actions_sha256: A digest of the actions alone.
-        success_rate: The part of the episodes that ended in success.
-        low: The lower end of its 95% interval.
-        high: The upper end.
-        mean_return: Mean sum of rewards.
-        mean_steps: Mean length.
         mean_regret: Mean number of steps beyond the environment's plan, over successful episodes.
-        invalid_rate: The part of the actions that were not among the listed commands.
+        invalid_rate: The share of the actions that were not among the listed commands.
         outcomes: One character an episode, in the order of the protocol: 1 for success, 0 for none.
-        failed_commands: How many commands did nothing, or ended a game as lost, for each cause; None where the
-            environment does not say why, or an earlier version replayed it.
-        failed_episodes: The same of the episodes, for each reason.
+        failed_commands: The number of commands that did nothing, or lost a game, by cause; None where the environment
+            gives no reasons, or an earlier version replayed it.
+        failed_episodes: The number of failed episodes by reason; None as above.
     """
-
-    model_config = _STRICT
 
     trajectories_sha256: Digest
     protocol_digest: Digest
@@ -66,7 +54,6 @@ class Result(BaseModel):
     failed_episodes: dict[str, int] | None = None
 
     def score(self, protocol: Protocol) -> Score:
-        """Return the score that is shown."""
         return Score(
             success_rate=self.success_rate,
             interval=Interval(self.low, self.high),
@@ -78,7 +65,6 @@ class Result(BaseModel):
         )
 
     def by_task(self, protocol: Protocol) -> dict[str, list[bool]]:
-        """Return whether each episode was a success, by task."""
         found: dict[str, list[bool]] = {}
         runs = len(self.outcomes) // max(1, len(protocol.episodes))
         for (episode, _), outcome in zip(protocol.plays(runs), self.outcomes, strict=True):
@@ -97,19 +83,14 @@ class KindScore:
 
 
 def kinds_of(protocol: Protocol) -> dict[str, dict[str, str]]:
-    """Return the kinds of each task by their headings; no data are needed."""
+    """Return the kinds of each task by heading, such as `{"Depth": "2"}`; needs no data."""
     return {each.task_id: protocol.task_kinds(each.task_id) for each in protocol.episodes}
 
 
-def by_kind(result: Result, protocol: Protocol, kinds: dict[str, dict[str, str]]) -> dict[str, list[KindScore]]:
-    """Return the success by kind of task, under the headings that the environment has for them; nothing is replayed.
+def by_kind(result: ReplayResult, protocol: Protocol, kinds: dict[str, dict[str, str]]) -> dict[str, list[KindScore]]:
+    """Return the success by heading and kind of task; `kinds` is `kinds_of(protocol)`.
 
     A heading under which all tasks are of one kind is left out.
-
-    Args:
-        result: What replay derived.
-        protocol: The entry's protocol.
-        kinds: What `kinds_of` says of it, which all entries of a board share.
     """
     found: dict[str, dict[str, list[list[bool]]]] = {}
     for task, outcomes in result.by_task(protocol).items():
@@ -127,24 +108,12 @@ def _kind_score(kind: str, groups: list[list[bool]]) -> KindScore:
     return KindScore(kind, sum(map(sum, groups)) / episodes, success_interval(groups), episodes)
 
 
-_LEDGER: TypeAdapter[dict[str, Result]] = TypeAdapter(dict[str, Result])
+def read_ledger(path: Path) -> dict[str, ReplayResult]:
+    """Return the results of earlier replays, by entry; none if there is no ledger."""
+    return read_as(path, TypeAdapter(dict[str, ReplayResult]), _MAX_LEDGER_BYTES, missing={})
 
 
-def read_ledger(path: Path) -> dict[str, Result]:
-    """Return the results of earlier replays, by entry; none if there is no ledger.
-
-    Raises:
-        UsageError: The file is no ledger.
-    """
-    if not path.exists():
-        return {}
-    try:
-        return _LEDGER.validate_json(read_json(path, _MAX_LEDGER_BYTES))
-    except ValidationError as error:
-        raise UsageError(one_line(f"{path}: {first_problem(error)}: make it anew")) from None
-
-
-def write_ledger(path: Path, results: dict[str, Result]) -> None:
+def write_ledger(path: Path, results: dict[str, ReplayResult]) -> None:
     """Write a ledger, one entry a line, sorted, so that two branches merge."""
     lines = ",\n".join(f'"{name}": {results[name].model_dump_json(exclude_defaults=True)}' for name in sorted(results))
     write_whole(path, f"{{\n{lines}\n}}\n".encode())

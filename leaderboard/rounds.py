@@ -11,32 +11,20 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import AfterValidator, TypeAdapter, ValidationError
 
+from leaderboard.agent_files import AgentFiles, copy_agent_files
 from leaderboard.git import git
-from leaderboard.schema import (
-    Day,
-    Digest,
-    Line,
-    Name,
-    Submission,
-    first_problem,
-    one_line,
-    read_as,
-    today,
-)
-from leaderboard.shown import Shown, show
+from leaderboard.schema import Day, Digest, Line, Name, Strict, Submission, first_problem, one_line, read_as, today
 from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.evaluation.live import Round, checked_month, checked_round, find_round, live_protocol
 from natlang_envs.evaluation.protocols import Protocol, load_protocol, protocol_names
-from natlang_envs.evaluation.runs import digest_of
 from natlang_envs.files import write_whole
 
 ROUNDS_FILE = "rounds.json"
 COMMITMENTS = "commitments"
 OPEN_FOR = timedelta(days=7)  # from the round's first day to the last one for a recording
 _MAX_BYTES = 64 * 1024
-_STRICT = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
 def _for_a_round(name: str) -> str:
@@ -45,19 +33,17 @@ def _for_a_round(name: str) -> str:
     return name
 
 
-class Commitment(BaseModel):
-    """An agent as it was before a round's tasks were known.
+class Commitment(Strict):
+    """An agent, stated before the tasks of a round are known.
 
     Attributes:
         protocol: The round.
         name: The agent's name on the leaderboard.
         agent: What `--agent` takes, with a path inside the agent's own files.
         files: The SHA-256 of these files: weights, code and prompts.
-        decoding: How it decodes and whom it asks, where its files do not say so.
+        decoding: How it decodes and which endpoint it asks, where its files do not say so.
         date: The day of the commitment, `YYYY-MM-DD`.
     """
-
-    model_config = _STRICT
 
     protocol: Annotated[Line, AfterValidator(_for_a_round)]
     name: Name
@@ -69,29 +55,19 @@ class Commitment(BaseModel):
     @property
     def digest(self) -> str:
         """The SHA-256 of agent, files and decoding, which an entry names."""
-        told = json.dumps([self.agent, self.files, self.decoding], separators=(",", ":"))
-        return hashlib.sha256(told.encode()).hexdigest()
+        content = json.dumps([self.agent, self.files, self.decoding], separators=(",", ":"))
+        return hashlib.sha256(content.encode()).hexdigest()
 
     @property
-    def played(self) -> Round:
-        """The round."""
+    def round(self) -> Round:
         found = find_round(self.protocol)
         assert found is not None
         return found
 
 
-_ROUNDS: TypeAdapter[dict[str, Line]] = TypeAdapter(dict[str, Line])
-
-
 def read_rounds(path: Path) -> dict[str, str]:
-    """Return the beacon of each month that had one; none if there is no such file.
-
-    Raises:
-        UsageError: The file is not what it should be.
-    """
-    if not path.exists():
-        return {}
-    return _checked(read_as(path, _ROUNDS, _MAX_BYTES), path)
+    """Return the beacon of each month that has one; none if there is no such file."""
+    return _checked(read_as(path, TypeAdapter(dict[str, Line]), _MAX_BYTES, missing={}), path)
 
 
 def _checked(rounds: dict[str, str], path: Path) -> dict[str, str]:
@@ -102,7 +78,7 @@ def _checked(rounds: dict[str, str], path: Path) -> dict[str, str]:
 
 
 def note_beacon(path: Path, month: str, beacon: str) -> None:
-    """Note the beacon of a month, from which all boards draw their tasks of that round.
+    """Note the beacon of a month, from which the tasks of that round are sampled on all boards.
 
     Raises:
         UsageError: The month has not begun, or has a beacon.
@@ -117,20 +93,12 @@ def note_beacon(path: Path, month: str, beacon: str) -> None:
 
 
 def next_month() -> str:
-    """Return the month after that of today, `YYYY-MM`: the first round that one can still commit to."""
+    """Return the next month, `YYYY-MM`: the first round that is still open to commitments."""
     return f"{today().replace(day=1) + timedelta(days=31):%Y-%m}"
 
 
 def protocol_of(name: str, beside: Path) -> Protocol:
-    """Return a protocol by name, also that of a live round.
-
-    Args:
-        name: Its name.
-        beside: The folder of `rounds.json`.
-
-    Raises:
-        UsageError: There is no such protocol, or the round has no beacon yet.
-    """
+    """Return the protocol of a board or of a live round; `beside` is the folder of `rounds.json`."""
     played = find_round(name)
     if played is None:
         # An entry names a board; it is not to name a file.
@@ -140,27 +108,18 @@ def protocol_of(name: str, beside: Path) -> Protocol:
         raise UsageError(
             f"the round {played.month} has no beacon in {beside / ROUNDS_FILE} yet: it is noted on {played.opens}"
         )
-    return _drawn(played, beacon)
+    return _protocol_of_round(played, beacon)
 
 
 @lru_cache(maxsize=64)
-def _drawn(played: Round, beacon: str) -> Protocol:
+def _protocol_of_round(played: Round, beacon: str) -> Protocol:
     return live_protocol(played, beacon)
-
-
-def agent_of(shown: Shown) -> tuple[str, str]:
-    """Return what `--agent` takes and the SHA-256 of the agent's files, wherever these lie."""
-    root, argument = shown.files, shown.argument
-    if isinstance(argument, Path):
-        (root,) = root.iterdir()
-        argument = argument.relative_to(root).as_posix()
-    return f"{shown.kind}:{argument}", digest_of(root)
 
 
 def commit(
     agent: str, board: str, month: str, name: str, *, beside: Path, files: Path | None = None, decoding: str = ""
 ) -> Path:
-    """Write down what an agent is, before a round's tasks are known.
+    """Write a commitment: the agent and the digest of its files, before a round's tasks are known.
 
     Args:
         agent: The agent, as `natlang evaluate --agent` takes it.
@@ -169,10 +128,7 @@ def commit(
         name: The agent's name on the leaderboard.
         beside: The folder of `commitments`.
         files: A folder with everything that the agent needs, as for an audit.
-        decoding: How it decodes and whom it asks, where its files do not say so.
-
-    Returns:
-        The file that was written.
+        decoding: How it decodes and which endpoint it asks, where its files do not say so.
 
     Raises:
         UsageError: The board has no rounds, the round has begun, the name is committed already or with another agent,
@@ -180,17 +136,17 @@ def commit(
     """
     played = checked_round(board, month)
     with tempfile.TemporaryDirectory(prefix="commit-") as folder:
-        shown = show(agent, Path(folder), files)
-        if shown.foreign:
+        found = copy_agent_files(agent, Path(folder), files)
+        if found.foreign:
             raise UsageError(
-                f"the agent {shown.kind} is code of the package {shown.foreign}, which no digest covers: "
+                f"the agent {found.kind} is code of the package {found.foreign}, which no digest covers: "
                 "write --agent module:function, and name the folder of the module by --files"
             )
-        if not any(shown.files.iterdir()):
+        if not any(found.own.iterdir()):
             raise UsageError(
                 one_line(f"{agent} has no files here that a digest covers: name what plays, or its folder by --files")
             )
-        spec, digest = agent_of(shown)
+        spec, digest = found.spec, found.digest
     facts = {"protocol": played.name, "name": name, "agent": spec, "files": digest, "decoding": decoding}
     try:
         made = Commitment.model_validate({**facts, "date": today().isoformat()})
@@ -205,16 +161,11 @@ def commit(
 
 
 def commitment_file(beside: Path, protocol: str, name: str) -> Path:
-    """Return where the commitment of an agent to a round is."""
     return beside / COMMITMENTS / protocol / f"{name}.json"
 
 
 def read_commitment(path: Path) -> Commitment:
-    """Read a commitment.
-
-    Raises:
-        UsageError: The file is missing, is none, or lies where that of another round or agent belongs.
-    """
+    """Read a commitment, which lies under the names of its round and its agent."""
     if not path.exists():
         raise UsageError(f"{path} is missing: an agent is committed before the round, by natlang-leaderboard commit")
     found = read_as(path, TypeAdapter(Commitment), _MAX_BYTES)
@@ -225,15 +176,11 @@ def read_commitment(path: Path) -> Commitment:
 
 
 def check_commitment(made: Commitment, beside: Path, day: date | None = None) -> None:
-    """Check a new commitment: the round has not begun, and name and agent belong together on the board.
-
-    Raises:
-        UsageError: It is late; the name was committed with another agent; or the agent is committed under another name.
-    """
+    """Raise `UsageError` if the round has begun, or if name and agent do not belong together on its board."""
     day = day or today()
-    if day >= made.played.opens:
-        raise UsageError(f"the round {made.protocol} began on {made.played.opens}: commit to a later one")
-    for other in commitments(beside, made.played.board):
+    if day >= made.round.opens:
+        raise UsageError(f"the round {made.protocol} began on {made.round.opens}: commit to a later one")
+    for other in commitments(beside, made.round.board):
         if other.name == made.name and other.digest != made.digest:
             raise UsageError(
                 f"{made.name} was committed to {other.protocol} as another agent: choose another --name for this one"
@@ -243,7 +190,7 @@ def check_commitment(made: Commitment, beside: Path, day: date | None = None) ->
 
 
 def commitments(beside: Path, board: str) -> Iterator[Commitment]:
-    """Yield what was committed to the rounds of a board, in order; files that are no commitments are left out."""
+    """Yield the commitments to the rounds of a board, in order, without malformed ones."""
     family, _, version = board.partition("/")
     for path in sorted((beside / COMMITMENTS / family).glob(f"{version}-*/*.json")):
         try:
@@ -253,16 +200,9 @@ def commitments(beside: Path, board: str) -> Iterator[Commitment]:
 
 
 def check_live(submission: Submission, beside: Path) -> None:
-    """Check that an entry of a live round is of an agent that was committed before, and came in time.
+    """Check that an entry of a live round has an agent that was committed before the round, and a date within it.
 
-    Entries of other protocols have no commitment; reference lines need none.
-
-    Args:
-        submission: What the submitter says.
-        beside: The folder of `commitments` and `rounds.json`.
-
-    Raises:
-        UsageError: It is not so; one line says why.
+    Entries of other protocols have no commitment; reference lines need none. `beside` is the folder of `commitments`.
     """
     played = find_round(submission.protocol)
     if played is None or submission.is_reference:
@@ -294,17 +234,15 @@ def _first_commit(arguments: list[str], beside: Path) -> str:
     return (git(["log", "--format=%H", "--reverse", *arguments], beside) or "").partition("\n")[0]
 
 
-def check_committed_agent(submission: Submission, shown: Shown, beside: Path) -> None:
-    """Check that an agent, as an audit is shown it, is the one that was committed.
-
-    Raises:
-        UsageError: It is not.
-    """
+def check_committed_agent(submission: Submission, files: AgentFiles, beside: Path) -> None:
+    """Raise `UsageError` unless the files of an audited agent are those that were committed."""
     if submission.commitment is None:
         return
     made = read_commitment(commitment_file(beside, submission.protocol, submission.name))
-    spec, digest = agent_of(shown)
-    if (spec, digest) != (made.agent, made.files):
-        what = f"--agent {spec}" if spec != made.agent else f"files with the SHA-256 {digest[:12]}…"
-        was = made.agent if spec != made.agent else f"SHA-256 {made.files[:12]}…"
-        raise UsageError(one_line(f"this agent has {what}, and {was} was committed on {made.date}: audit that one"))
+    if files.spec != made.agent:
+        found, was = f"--agent {files.spec}", made.agent
+    elif files.digest != made.files:
+        found, was = f"files with the SHA-256 {files.digest[:12]}…", f"SHA-256 {made.files[:12]}…"
+    else:
+        return
+    raise UsageError(one_line(f"this agent has {found}, and {was} was committed on {made.date}: audit that one"))

@@ -70,7 +70,7 @@ def _portable(name: str) -> str:
 
 
 def today() -> date:
-    """Return the day in UTC, by which rounds begin and end."""
+    """Return the day in UTC, by which rounds open and close."""
     return datetime.now(UTC).date()
 
 
@@ -94,14 +94,14 @@ Count = Annotated[int, Field(ge=0, le=10**15)]
 Weights = Annotated[int, Field(ge=1, le=10**14)]  # a hundred times what the largest models have
 
 
-class _Strict(BaseModel):
-    """Types are not converted, unknown keys are refused, and nothing changes afterwards."""
+class Strict(BaseModel):
+    """A record whose types are not converted, which refuses unknown keys, and which does not change."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-class ProvenanceFacts(_Strict):
-    """Where the agent came from, as the runner wrote it down: see `natlang_envs.evaluation.runs.Provenance`."""
+class ProvenanceFacts(Strict):
+    """Where the agent came from: see `natlang_envs.evaluation.runs.Provenance`."""
 
     origin: Line = ""
     agent: Line = ""
@@ -124,18 +124,8 @@ Curve = Annotated[
 ]
 
 
-class Track(_Strict):
-    """What kind of agent it is; stated by the submitter, for filters and plots.
-
-    Attributes:
-        weights: Whether others can get the model's weights.
-        method: How it came to play these environments.
-        reflection: Whether it speaks before it acts.
-        teacher: Who it learned from.
-        training_episodes: Episodes it was trained on.
-        training_minutes: Minutes its training took.
-        curve: Its learning curve: success rates in training over the episodes played.
-    """
+class Track(Strict):
+    """The kind of agent, as its submitter states it; `curve` is its success over training episodes."""
 
     weights: Literal["open", "closed", "none"] | None = None
     method: Literal["untuned", "imitation", "rl", "search", "hand-written"] | None = None
@@ -146,22 +136,10 @@ class Track(_Strict):
     curve: Curve | None = None
 
 
-class RunFacts(_Strict):
-    """What the runner wrote down while it played; stated by the submitter, never used for a score.
+class RunFacts(Strict):
+    """What the runner noted: see `natlang_envs.evaluation.runs.Run`. The submitter states it; no score depends on it.
 
-    Attributes:
-        agent: What the agent was called in the run.
-        runs: How often each episode was played.
-        versions: Versions of Python and of packages.
-        hardware: The machine, in words.
-        tokens: Tokens read and written by the agent.
-        seconds: Wall-clock time.
-        sampling: Whether the agent drew its commands at random; since schema version 2.
-        privileged: Whether it saw the environment itself; since schema version 2.
-        provenance: Where it came from; since schema version 2.
-        settings: How it asked its model: the form, the model, and what was set; None for an agent that asked none.
-        answers: Of the model's answers, how many were read in each form, or not read, by problem.
-        bill: The model's tokens in detail.
+    `sampling`, `privileged` and `provenance` are of schema version 2.
     """
 
     agent: Line
@@ -178,28 +156,18 @@ class RunFacts(_Strict):
     bill: Annotated[dict[Line, Count], Field(max_length=10)] | None = None
 
 
-class Submission(_Strict):
-    """An entry of the leaderboard without its episodes.
+class Submission(Strict):
+    """The facts of an entry.
 
     Attributes:
-        schema_version: Of this file.
-        protocol: The protocol's name, `environment/version`.
-        protocol_digest: Its digest when the run was made.
+        protocol_digest: The digest of the protocol when the run was made.
         name: The agent's name on the leaderboard, and the name of the entry's folder.
-        description: One line for people.
-        authors: Names.
-        contact: How to reach them.
-        link: A page about the agent.
-        deterministic: Whether the agent does the same each time (it then plays each episode once).
+        deterministic: Whether the agent does the same each time; it then plays each episode once.
         disclosure: What the agent was trained on, and how the protocol's tasks may have got into it.
-        model: The language model's name.
-        parameters: How many parameters the model has.
-        run: What the runner wrote down.
-        trajectories_sha256: The SHA-256 of `trajectories.jsonl.gz`.
-        reference: Whether it is a reference line, shown without a rank; since schema version 2.
-        track: What kind of agent it is; since schema version 2.
-        date: The day it was packed, `YYYY-MM-DD`; since schema version 2.
-        commitment: In a live round, the digest that was committed before it; since schema version 2.
+        parameters: The number of the model's parameters.
+        reference: Whether it is a reference line, shown without a rank; of schema version 2, as the fields after it.
+        date: The day it was packed, `YYYY-MM-DD`.
+        commitment: In a live round, the digest that was committed before it.
     """
 
     schema_version: Literal[1, 2] = SCHEMA_VERSION
@@ -242,6 +210,16 @@ class Submission(_Strict):
         return self.reference
 
     @property
+    def samples(self) -> bool:
+        """Whether the agent samples its commands; schema version 1 states only whether it is deterministic."""
+        return not self.deterministic if self.run.sampling is None else self.run.sampling
+
+    @property
+    def checkpoint(self) -> str:
+        """The SHA-256 of the weights that played, or an empty text."""
+        return self.run.provenance.checkpoint if self.run.provenance is not None else ""
+
+    @property
     def is_hand_written(self) -> bool:
         """Whether nothing in it can have learned: it states no model, no weights and no checkpoint."""
         return self._method not in _LEARNED and not self._has_weights
@@ -258,18 +236,13 @@ class Submission(_Strict):
         return named or stated or bool(self.model or self.parameters)
 
     def to_json(self) -> str:
-        """Return the file's text."""
         unasked = {name for name in ("settings", "answers", "bill") if getattr(self.run, name) is None}
         unsaid: dict[str, Any] = {"run": unasked, **({"commitment": True} if self.commitment is None else {})}
         return self.model_dump_json(indent=2, exclude=unsaid) + "\n"
 
 
 def make_submission(content: dict[str, Any]) -> Submission:
-    """Return a submission of these values.
-
-    Raises:
-        UsageError: A value is not what it should be; the message names it.
-    """
+    """Return a submission, or raise `UsageError` that names the malformed value."""
     try:
         return Submission.model_validate(content)
     except ValidationError as error:
@@ -277,11 +250,7 @@ def make_submission(content: dict[str, Any]) -> Submission:
 
 
 def read_submission(path: Path) -> Submission:
-    """Read `submission.json`.
-
-    Raises:
-        UsageError: The file is missing, too large or not a submission.
-    """
+    """Read `submission.json`, or raise `UsageError` if it is missing, too large or malformed."""
     content = read_json(path, MAX_SUBMISSION_BYTES)
     try:
         return Submission.model_validate_json(content)
@@ -290,11 +259,7 @@ def read_submission(path: Path) -> Submission:
 
 
 def read_bounded(path: Path, limit: int) -> bytes:
-    """Return what a plain file holds.
-
-    Raises:
-        UsageError: The file is missing, is a link or a folder, or is larger than `limit` bytes.
-    """
+    """Return the content of a plain file; a link, a folder, and a file above `limit` bytes raise `UsageError`."""
     if path.is_symlink() or not path.is_file():
         raise UsageError(f"{path.name} is missing or is no plain file: make the entry with `natlang-leaderboard pack`")
     with path.open("rb") as file:
@@ -305,11 +270,7 @@ def read_bounded(path: Path, limit: int) -> bytes:
 
 
 def read_json(path: Path, limit: int) -> bytes:
-    """Return what a plain file of JSON holds; text that is no JSON is left to its reader.
-
-    Raises:
-        UsageError: As `read_bounded`; or an object says a key twice.
-    """
+    """As `read_bounded`; also refuses an object with a key twice. The caller refuses text that is no JSON."""
     content = read_bounded(path, limit)
     try:
         json.loads(content, object_pairs_hook=keys_once)
@@ -320,12 +281,10 @@ def read_json(path: Path, limit: int) -> bytes:
     return content
 
 
-def read_as(path: Path, kind: TypeAdapter[T], limit: int) -> T:
-    """Return what a JSON file of maintainers or submitters holds, checked.
-
-    Raises:
-        UsageError: As `read_json`; or it is not of this kind.
-    """
+def read_as(path: Path, kind: TypeAdapter[T], limit: int, missing: T | None = None) -> T:
+    """Return the checked content of a JSON file, or `missing`, if given, where there is no file."""
+    if missing is not None and not path.exists():
+        return missing
     try:
         return kind.validate_json(read_json(path, limit))
     except ValidationError as error:
@@ -333,7 +292,7 @@ def read_as(path: Path, kind: TypeAdapter[T], limit: int) -> T:
 
 
 def look(name: str) -> str:
-    """Return what a name looks like: names that are easily taken for each other look alike."""
+    """Return one text for all names that are easily taken for each other."""
     for alike, letter in (("rn", "m"), ("vv", "w"), ("cl", "d")):
         name = name.replace(alike, letter)
     return name.translate(str.maketrans("01i5_.", "olls--"))
@@ -346,7 +305,7 @@ def one_line(text: str) -> str:
 
 
 def first_problem(error: ValidationError) -> str:
-    """Return where a file's content is not as it should be, and how; only the first place is named."""
+    """Return the first malformed place of a file, and what is wrong there."""
     first = error.errors(include_url=False)[0]
     return ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
 

@@ -1,7 +1,7 @@
 """Plays every episode of a submission again and derives every number from what the environment does.
 
-Nothing that the submitter wrote is believed: not the rewards, not the digests, not which episodes there
-are. Replay proves what the actions earn; it cannot prove who chose them.
+Nothing that the submitter wrote is trusted: neither rewards nor digests nor the list of episodes. Replay proves what
+the actions earn; it cannot prove who chose them.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,11 @@ from typing import Any
 import gymnasium
 
 from leaderboard.copies import refuse_copies
-from leaderboard.result import Result
+from leaderboard.result import ReplayResult
 from leaderboard.rounds import check_live, protocol_of
 from leaderboard.schema import SUBMISSION_FILE, SUBMISSIONS, Submission, one_line, read_bounded, read_submission
 from natlang_envs import __version__
+from natlang_envs.env import strip_unless_listed
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.causes import no_causes
 from natlang_envs.evaluation.protocols import Protocol
@@ -44,27 +45,24 @@ _Key = tuple[str, int, int]
 
 
 class MissingDataError(UsageError):
-    """The games or repositories that a protocol needs are not on this machine, so nothing can be said of an entry."""
+    """The data of a protocol are not on this machine, so an entry can be neither accepted nor refused."""
 
 
 @dataclass(frozen=True)
 class Verified:
-    """An entry that held.
-
-    Attributes:
-        submission: What the submitter says about it.
-        protocol: The protocol, as installed here.
-        result: What replay derived.
-    """
+    """An entry that holds: what its submitter states, the protocol as installed here, and the result of replay."""
 
     submission: Submission
     protocol: Protocol
-    result: Result
+    result: ReplayResult
 
     @property
     def score(self) -> Score:
-        """What the episodes earned."""
         return self.result.score(self.protocol)
+
+    @property
+    def by_task(self) -> dict[str, list[bool]]:
+        return self.result.by_task(self.protocol)
 
 
 def verify(folder: Path, *, copies: bool = False) -> Verified:
@@ -84,7 +82,12 @@ def verify(folder: Path, *, copies: bool = False) -> Verified:
     try:
         submission = opened(folder)
         recording = folder / TRAJECTORIES_FILE
-        _check_head(recording)
+        with recording.open("rb") as file:
+            if file.read(len(_PLAIN_HEAD)) != _PLAIN_HEAD:
+                raise UsageError(  # noqa: TRY301
+                    f"{TRAJECTORIES_FILE} does not begin as the runner writes it, as a gzip file without a name, a "
+                    "comment and a time: pack the run again"
+                )
         submissions = submissions_of(folder)
         found = check(submission, protocol_of(submission.protocol, beside_of(folder)), Recording(recording))
         if not copies and submissions is not None:
@@ -95,18 +98,8 @@ def verify(folder: Path, *, copies: bool = False) -> Verified:
     return found
 
 
-def _check_head(recording: Path) -> None:
-    with recording.open("rb") as file:
-        if file.read(len(_PLAIN_HEAD)) == _PLAIN_HEAD:
-            return
-    raise UsageError(
-        f"{TRAJECTORIES_FILE} does not begin as the runner writes it, as a gzip file without a name, a comment and a "
-        "time: pack the run again"
-    )
-
-
 def submissions_of(folder: Path) -> Path | None:
-    """Return the folder of all entries that an entry stands in, or None."""
+    """Return the folder of all entries that holds an entry, or None."""
     parts = folder.absolute().parts
     if SUBMISSIONS.name not in parts:
         return None
@@ -114,16 +107,12 @@ def submissions_of(folder: Path) -> Path | None:
 
 
 def beside_of(folder: Path) -> Path:
-    """Return the folder with the files of the maintainers that an entry is checked by."""
+    """Return the folder with the maintainers' files for an entry."""
     return (submissions_of(folder) or SUBMISSIONS).parent
 
 
 def opened(folder: Path) -> Submission:
-    """Return what an entry's submitter says, once its files are checked to be those of an entry; nothing is replayed.
-
-    Raises:
-        UsageError: It is no folder of an entry, in a wrong place, or its recording is another one.
-    """
+    """Return an entry's `submission.json` after its files and its place are checked; nothing is replayed."""
     if folder.is_symlink() or not folder.is_dir():
         raise UsageError(f"is no folder: name the folder of an entry, which holds {SUBMISSION_FILE}")
     extra = sorted({path.name for path in folder.iterdir()} - {SUBMISSION_FILE, TRAJECTORIES_FILE})
@@ -150,31 +139,24 @@ def opened(folder: Path) -> Submission:
 
 
 class Recording:
-    """The lines of a recording, which can be read several times, from a file or from episodes in memory."""
+    """The lines of a recording, which can be read repeatedly, from a file or from episodes in memory."""
 
     def __init__(self, source: Path | Sequence[Trajectory]) -> None:
         self._source = source
 
     def lines(self) -> Iterable[bytes]:
-        """Return the lines, read anew."""
         return stream_lines(self._source) if isinstance(self._source, Path) else map(line_of, self._source)
 
 
 def sha256(content: bytes) -> str:
-    """Return the digest as 64 hex digits."""
     return hashlib.sha256(content).hexdigest()
 
 
 def check(submission: Submission, protocol: Protocol, recording: Recording) -> Verified:
     """Play all episodes again, one at a time, and derive the score.
 
-    Args:
-        submission: What the submitter says.
-        protocol: The protocol it names, as installed here.
-        recording: The episodes as recorded.
-
     Raises:
-        MissingDataError: What the protocol needs is not on this machine.
+        MissingDataError: The data of the protocol are not on this machine.
         UsageError: The protocol was another one when the run was made, or was not played as often as it asks; or an
             episode is missing, doubled, unknown or out of order, or is not what the environment does.
     """
@@ -185,11 +167,7 @@ def check(submission: Submission, protocol: Protocol, recording: Recording) -> V
 
 
 def check_protocol(submission: Submission, protocol: Protocol) -> None:
-    """Check that a run was made with this protocol, and was played as often as it asks.
-
-    Raises:
-        UsageError: It was not.
-    """
+    """Raise `UsageError` unless a run was made with this protocol and was played as often as it asks."""
     if submission.protocol_digest != protocol.digest:
         raise UsageError(
             f"protocol {protocol.name} has the digest {protocol.digest[:12]}… here, but the run was made with "
@@ -247,7 +225,7 @@ def _check_order(found: list[_Key], expected: list[_Key], protocol: Protocol) ->
     raise UsageError(f"{TRAJECTORIES_FILE}, line {number}: {_name(is_)} stands where {_name(should)} belongs")
 
 
-def _replayed(protocol: Protocol, recording: Recording, digest: str) -> Result:
+def _replayed(protocol: Protocol, recording: Recording, digest: str) -> ReplayResult:
     env = _make(protocol)
     episodes, actions = hashlib.sha256(), hashlib.sha256()
     played_steps = invalid = 0
@@ -258,7 +236,7 @@ def _replayed(protocol: Protocol, recording: Recording, digest: str) -> Result:
             recorded = _parsed(number, line)
             played, unlisted, infos = _replay(env, recorded)
             problem = difference(recorded, played)
-            # What is left is written otherwise: lone surrogates, -0.0, spaces, doubled keys.
+            # The same values can be written differently: lone surrogates, -0.0, spaces, doubled keys.
             if problem is None and line_of(played) != line:
                 problem = "its line is not as the runner writes it"
             if problem is not None:
@@ -269,11 +247,12 @@ def _replayed(protocol: Protocol, recording: Recording, digest: str) -> Result:
             invalid += unlisted
             if protocol.explains:
                 causes.add(played, [info["why"] for info in infos], [info["feedback"] for info in infos])
-            outcomes.append(_without_texts(played))
+            # The score needs no texts, which would fill the memory.
+            outcomes.append(replace(played, actions=("",) * len(played.actions), reflections=()))
     finally:
         env.close()
     earned = score(outcomes, plan_lengths(protocol))
-    return Result(
+    return ReplayResult(
         trajectories_sha256=digest,
         protocol_digest=protocol.digest,
         env_id=protocol.env_id,
@@ -305,27 +284,19 @@ def _make(protocol: Protocol) -> gymnasium.Env[str, str]:
 
 
 def _replay(env: gymnasium.Env[str, str], recorded: Trajectory) -> tuple[Trajectory, int, list[dict[str, Any]]]:
-    """Play the actions again; return what the environment did, how many were not listed, and the info of each step."""
+    """Play the actions again; return the episode, the number of unlisted actions, and the info of each step."""
     steps = play_again(env, recorded)
     try:
         observation, _, _, _, info = next(steps)
-    except UsageError as error:  # the task is of the protocol, so what is missing is its data
+    except UsageError as error:  # the task is of the protocol, so its data are missing
         raise MissingDataError(f"cannot be replayed on this machine: {error}") from None
     recorder = Recorder(recorded.task_id, recorded.seed, recorded.run, observation)
     unlisted, infos = 0, list[dict[str, Any]]()
     for action, reflection, step in zip(recorded.actions, recorded.reflections, steps, strict=False):
-        unlisted += action not in info["admissible_commands"]  # of the step before
+        listed = info["admissible_commands"]  # of the step before
+        unlisted += action not in listed
+        action = strip_unless_listed(action, listed)
         observation, reward, terminated, truncated, info = step
         recorder.add(action, reflection, observation, reward, terminated, truncated, info["success"])
         infos.append(info)
     return recorder.trajectory(), unlisted, infos
-
-
-def _without_texts(played: Trajectory) -> Trajectory:
-    """Return an episode with what the score needs, so that no text stays in memory."""
-    steps = len(played.actions)
-    return Trajectory(played.task_id, played.seed, played.run, ("",) * steps, (), played.rewards, "", *_end(played))
-
-
-def _end(played: Trajectory) -> tuple[bool, bool, bool]:
-    return played.terminated, played.truncated, played.success

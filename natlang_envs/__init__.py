@@ -1,4 +1,4 @@
-"""Natural-language environments for Gymnasium and PettingZoo: text in, text out, deterministic, fast and offline.
+"""Text environments for Gymnasium and PettingZoo: deterministic, fast and offline.
 
 env                  the base class of every environment
 vector, episodes     its vector form, and the default one
@@ -16,6 +16,7 @@ specs                specs with an environment's own horizon
 errors               `UsageError`, and checks of names and positions that callers give
 dangerous_taxi/      Gymnasium's Taxi as texts
 autoexplore/         find the file of a repository that answers a question; the labelled dataset
+change/              mend broken code, by listed or free edits; answer questions about tables
 alfworld/            household tasks
 learners/            wrappers, encoders, and adapters of other libraries
 evaluation/          agents play protocols; runs are kept and replayed

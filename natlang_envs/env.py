@@ -1,4 +1,4 @@
-"""`NatLangEnv`, the base class of every environment: text in, text out, replayable episodes, tasks with splits."""
+"""`NatLangEnv`, the base class of every environment."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _wrong(env: object, hook: str, given: object, wanted: str) -> UsageError:
 
 
 class Outcome(NamedTuple):
-    """The result of one command: the feedback in words, the reward, and whether the task is over."""
+    """The result of one command: feedback, reward, end and success."""
 
     feedback: str
     reward: float
@@ -50,7 +50,7 @@ class Outcome(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """The state of an environment without its random numbers: immutable, picklable and JSON-serialisable.
+    """A state without random numbers: immutable, picklable, JSON-serialisable.
 
     `state` holds JSON values only. A snapshot that went through JSON (and so became a list) restores just as well.
     """
@@ -67,13 +67,13 @@ class Snapshot(NamedTuple):
 
 
 def strip_unless_listed(command: str, listed: Sequence[str]) -> str:
-    """Return a command without the white space around it, as `str.strip` removes it, unless it is listed with it."""
+    """Strip a command as `str.strip` does, unless it is listed with white space."""
     stripped = command.strip()
     return command if len(stripped) == len(command) or command in listed else stripped
 
 
 class NatLangEnv(gymnasium.Env[str, str]):
-    """A Gymnasium environment whose observations and actions are plain strings (the paper's section 5).
+    """A Gymnasium environment whose observations and actions are plain strings.
 
     A subclass names its `family`, describes itself in a docstring with Gymnasium's headings, and writes the game once,
     in the hooks below: begin, act, observe, commands, state, task. This class and the default vector form
@@ -175,7 +175,7 @@ class NatLangEnv(gymnasium.Env[str, str]):
 
     @abstractmethod
     def _get_state(self) -> tuple[Any, ...]:
-        """Return what `_set_state` needs besides the task, as JSON values."""
+        """Return the state without the task, as JSON values, for `_set_state`."""
 
     @abstractmethod
     def _set_state(self, state: tuple[Any, ...]) -> None:
@@ -184,7 +184,7 @@ class NatLangEnv(gymnasium.Env[str, str]):
     @property
     @abstractmethod
     def task(self) -> str:
-        """What is asked of the player, in words."""
+        """The task in words."""
 
     def oracle(self) -> list[str]:
         """Return the exact shortest plan from here, found with full knowledge; empty once the episode ended.
@@ -211,7 +211,7 @@ class NatLangEnv(gymnasium.Env[str, str]):
         return None
 
     def recorded_actions(self) -> list[str] | None:
-        """Return what stands in a recording for the actions of an episode that has ended.
+        """Return the actions that a recording holds for an episode that has ended.
 
         Played from the task's start they end it alike. None, the default: the player's own actions do that.
         """
@@ -219,7 +219,7 @@ class NatLangEnv(gymnasium.Env[str, str]):
 
     @classmethod
     def task_kinds(cls, task_id: str, **arguments: Any) -> dict[str, str]:
-        """Return what kinds a task is of, for scores by kind, such as `{"Depth": "2"}`; none by default.
+        """Return the kinds of a task, for scores by kind, such as `{"Depth": "2"}`; none by default.
 
         Args:
             task_id: The task. Needs neither repositories nor games.
@@ -239,7 +239,7 @@ class NatLangEnv(gymnasium.Env[str, str]):
 
     @property
     def spec(self) -> EnvSpec | None:
-        """What `gymnasium.make` made it from; `max_episode_steps` is the horizon."""
+        """The spec that `gymnasium.make` used; `max_episode_steps` is the horizon."""
         return self._spec
 
     @spec.setter
@@ -385,7 +385,7 @@ class NatLangEnv(gymnasium.Env[str, str]):
         return self._observation, self._info()
 
     def count_with(self, limits: Iterable[TimeLimit[Any, Any]]) -> None:
-        """Let `restore` set the counts of these wrappers too; `unwrap` calls it."""
+        """Make `restore` set the step counts of these wrappers too; `unwrap` calls it."""
         self._limits = tuple(limits) or self._limits
 
     def _listed(self) -> tuple[str, ...]:
@@ -417,7 +417,7 @@ class NatLangEnv(gymnasium.Env[str, str]):
 
 
 def unwrap(env: gymnasium.Env[Any, Any]) -> NatLangEnv:
-    """Return the `NatLangEnv` inside wrappers. Its `restore` then also sets the count of a `TimeLimit` among them.
+    """Return the `NatLangEnv` inside wrappers; its `restore` also sets a `TimeLimit`'s count.
 
     Raises:
         UsageError: There is none.

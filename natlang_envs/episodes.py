@@ -1,4 +1,4 @@
-"""The default vector form: N episodes of any `NatLangEnv`, played through its own hooks.
+"""The default vector form of any `NatLangEnv`, through its hooks.
 
 Gymnasium names a vector form by a string `module:attribute`, without arguments. So `natlang_envs.episodes:a.b.MyEnv` is
 the vector form of the class `MyEnv` in the module `a.b`; `registration.register` writes that string.
@@ -26,7 +26,7 @@ from natlang_envs.vector import Indices, NatLangVectorEnv, Outcomes, object_arra
 
 
 class EpisodesVectorEnv(NatLangVectorEnv):
-    """N episodes in step, each played by a shallow copy of one environment, which share tasks and spaces.
+    """N episodes in step, played by shallow copies of one environment.
 
     Args:
         env: The environment to copy; it is not played itself.

@@ -15,7 +15,7 @@ MADE_WITH = ("max_episode_steps",)  # what `gymnasium.make` takes besides
 
 
 class UsageError(ValueError):
-    """An argument, file or command of the caller is wrong.
+    """A wrong argument, file or command of the caller.
 
     The message is one line that names the thing and the remedy; the command lines print it to standard error and
     exit with code 2.
@@ -33,11 +33,7 @@ def reason(error: Exception) -> str:
 
 
 def require_choice(name: str, value: str, choices: Iterable[str]) -> str:
-    """Return `value` if it is one of `choices`.
-
-    Raises:
-        UsageError: It is not. The message names the choices, the closest first, or the closest of many.
-    """
+    """Return `value` if it is one of `choices`, or raise `UsageError` with a message that lists the closest first."""
     names = list(dict.fromkeys(choices))
     if value in names:
         return value
@@ -64,11 +60,7 @@ def require_type(value: Any, kind: type | tuple[type, ...], message: str) -> Non
 
 
 def all_are(kind: type[T], given: object, message: str) -> list[T]:
-    """Return one value or several as a list.
-
-    Raises:
-        UsageError: A value is not an instance of `kind`; see `require_type`.
-    """
+    """Return one value or several as a list, or raise `UsageError` as `require_type` does."""
     several = isinstance(given, Iterable) and not isinstance(given, str)
     values: list[Any] = list(cast("Iterable[Any]", given)) if several else [given]
     for value in values:
@@ -77,11 +69,7 @@ def all_are(kind: type[T], given: object, message: str) -> list[T]:
 
 
 def check_count(name: str, given: Any, least: int = 1) -> int:
-    """Return a whole number of any kind, NumPy's too, as Python's own.
-
-    Raises:
-        UsageError: It is none, or below `least`. True is none: it would be taken for 1.
-    """
+    """Return an int for a whole number of any kind, NumPy's too, or raise `UsageError`, as also for True."""
     if not is_count(given, least):
         raise UsageError(f"{name} must be a whole number of at least {least}, not {given!a}")
     return int(given)
@@ -125,10 +113,7 @@ def check_hooks(cls: type, base: str) -> None:
 
 
 def check_options(options: Any, known: tuple[str, ...], cls: type) -> Mapping[str, Any]:
-    """Return the options of a reset of `cls`, or raise `UsageError` where one is unknown.
-
-    For an argument of the environment, the message names `gymnasium.make`.
-    """
+    """Return the options of a reset of `cls`. Raises `UsageError` for unknown ones and arguments of the environment."""
     if options is None:
         return {}
     if not isinstance(options, Mapping):

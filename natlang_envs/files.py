@@ -1,7 +1,7 @@
 """Files and folders written whole or not at all, locks, the cache folder, and Python isolated from the current folder.
 
-What is unfinished has a name of its own, `.<16 hexadecimal digits>.unfinished`, and is locked by the process that
-writes it. The system drops the lock when that process ends, however it ends, and the next write beside it removes what
+An unfinished file or folder is called `.<16 hexadecimal digits>.unfinished`, and is locked by the process that writes
+it. The system drops the lock when that process ends, however it ends, and the next write beside it removes those that
 nobody holds.
 """
 
@@ -32,11 +32,7 @@ class DoubledKeyError(ValueError):
 
 
 def keys_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the pairs of a JSON object as a dict: the `object_pairs_hook` of `json.loads` that refuses doubled keys.
-
-    Raises:
-        DoubledKeyError: A key stands there twice.
-    """
+    """Return a JSON object's pairs as a dict, for `object_pairs_hook`; raise `DoubledKeyError` for a doubled key."""
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]

@@ -45,10 +45,10 @@ from natlang_envs.evaluation.agents import (
 )
 from natlang_envs.evaluation.chat_players import decision_of, note
 from natlang_envs.evaluation.chat_response import Bill
-from natlang_envs.evaluation.model_requests import lost_by, told
-from natlang_envs.evaluation.playing import Game
+from natlang_envs.evaluation.model_requests import lost_by, report_answers
+from natlang_envs.evaluation.playing import RunningEpisode
 from natlang_envs.evaluation.protocols import Protocol, load_protocol
-from natlang_envs.evaluation.runs import Journal, Played, prepare_folder, provenance
+from natlang_envs.evaluation.runs import Journal, PlayedEpisode, prepare_folder, provenance
 from natlang_envs.learners.tested_versions import warn_if_untested
 from natlang_envs.prompt import History, chat_messages, check_history
 from natlang_envs.trajectory import Trajectory, parse_line
@@ -75,8 +75,8 @@ def protocol(
         agent: Who plays in place of the model, as `natlang evaluate --agent` takes it: for a baseline in the same
             viewer, with `--model none`.
         history: How much of the previous path the model sees.
-        sampling: Whether the model draws its answers; it then plays all runs of the protocol. Each is an epoch.
-        episodes: Play only so many of the protocol's episodes, for a try.
+        sampling: Whether the model samples its answers; it then plays all runs of the protocol. Each is an epoch.
+        episodes: The number of the protocol's first episodes to play, for a try.
 
     Raises:
         UsageError: There is no such protocol or agent, or a number is out of range.
@@ -121,16 +121,17 @@ def play(name: str, agent: str | None = None, history: History = "full", episode
     async def solve(state: TaskState, _: Generate) -> TaskState:
         position, episode = places[str(state.sample_id)]
         with closing(await run_sync(chosen.make_env)) as env:
-            game = await run_sync(Game, env, (position, episode, 0), player is not None and is_privileged(player))
-            game.given = replace(game.given, rng=np.random.default_rng([episode.seed, state.epoch - 1]))
-            while not game.ended:
+            privileged = player is not None and is_privileged(player)
+            running = await run_sync(RunningEpisode, env, (position, episode, 0), privileged)
+            running.given = replace(running.given, rng=np.random.default_rng([episode.seed, state.epoch - 1]))
+            while not running.ended:
                 if player is None:
-                    decision = await _ask(state, game.given, history)
+                    decision = await _ask(state, running.given, history)
                 else:
-                    decision = (await run_sync(decide, player, [game.given], limiter=alone))[0]
-                await run_sync(game.step, decision)
-                state.store.set("return", game.earned)
-            played = await run_sync(game.played)
+                    decision = (await run_sync(decide, player, [running.given], limiter=alone))[0]
+                await run_sync(running.step, decision)
+                state.store.set("return", running.earned)
+            played = await run_sync(running.played)
         state.store.set("episode", asdict(played.trajectory))
         state.store.set("tokens", played.tokens)
         state.store.set("answers", dict(played.answers))
@@ -151,12 +152,12 @@ async def _ask(state: TaskState, view: AgentInput, history: History) -> Decision
     state.output = await get_model().generate([system, prompt])
     shown = [system] if len(state.messages) < 2 else state.messages
     state.messages = [*shown, prompt, state.output.message]
-    said, usage = state.output.message, state.output.usage
+    answer, usage = state.output.message, state.output.usage
     bill = Bill(usage.input_tokens, usage.output_tokens) if usage else Bill(uncounted=1)
     if (ended := _ENDS.get(state.output.stop_reason)) is not None:
         return decision_of(view, requests.keep(step, bill, ended=ended, said=state.output.completion))
-    parts = [] if isinstance(said.content, str) else said.content
-    calls = [{"name": each.function, "arguments": each.arguments} for each in said.tool_calls or ()]
+    parts = [] if isinstance(answer.content, str) else answer.content
+    calls = [{"name": each.function, "arguments": each.arguments} for each in answer.tool_calls or ()]
     message = {
         "role": "assistant",
         "content": state.output.completion,
@@ -241,7 +242,6 @@ def write_runs(log: EvalLog | str | Path, out: Path | None = None) -> list[Path]
 
 
 def _write(folder: Path, chosen: Protocol, runs: int, before: int, ended: dict[Any, EvalSample], log: EvalLog) -> None:
-    """Write one run, whose epochs are those after the first so many."""
     agent, facts = log.eval.task_args["agent"], (log.eval.metadata or {})[_OURS]
     prepare_folder(folder)
     source = provenance("loop", log.eval.model) if agent is None else provenance(_agent(agent)[1], agent)
@@ -252,11 +252,11 @@ def _write(folder: Path, chosen: Protocol, runs: int, before: int, ended: dict[A
         sample = ended[episode.task_id, before + run + 1]
         played, store = _trajectory(sample.store["episode"]), sample.store
         took = (store["tokens"], store.get("answers", {}), Bill(*store.get("bill", ())))
-        journal.append(Played(position, replace(played, run=run), *took))
+        journal.append(PlayedEpisode(position, replace(played, run=run), *took))
         times.append((_seconds(sample.started_at), _seconds(sample.completed_at)))
     journal.seconds = _covered(times)
     run = journal.finish(source, facts["sampling"], facts["privileged"])
-    found = told(run.answers or {}, journal.trajectories())
+    found = report_answers(run.answers or {}, journal.trajectories())
     for line in [f"answers {each}" for each in found.lines if run.answers] + [found.warning] * bool(found.warning):
         _log.warning("%s: %s", folder, line)
 
@@ -266,13 +266,12 @@ def _trajectory(episode: Any) -> Trajectory:
 
 
 def _set(log: EvalLog) -> dict[str, str]:
-    """Return how the model was asked, as far as it was set."""
     given = log.plan.config.model_dump(exclude_none=True)
     return {name: value if isinstance(value, str) else json.dumps(value) for name, value in given.items()}
 
 
-def _seconds(told: str | None) -> float:
-    return datetime.fromisoformat(told).timestamp() if told else 0.0
+def _seconds(time: str | None) -> float:
+    return datetime.fromisoformat(time).timestamp() if time else 0.0
 
 
 def _covered(times: list[tuple[float, float]]) -> float:

@@ -16,11 +16,7 @@ from natlang_envs.errors import UsageError, require_choice
 
 
 def make_pinned(env_id: str, **kwargs: Any) -> gymnasium.Env[Any, Any]:
-    """Make an environment of the version that is named, without Gymnasium's advice to take a newer one.
-
-    Raises:
-        UsageError: There is none, or its module is neither installed nor in the current folder.
-    """
+    """Make an environment of the named version, without Gymnasium's warning about newer ones, or raise `UsageError`."""
     with warnings.catch_warnings(), importing_here() if ":" in env_id else nullcontext():
         warnings.filterwarnings("ignore", message=".*is out of date")
         try:

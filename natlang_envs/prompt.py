@@ -1,4 +1,4 @@
-"""Prompts: the state of any environment as text, p(s), and labels for its commands, α(A(s)).
+"""Prompts: the state as text, p(s), and labels for commands, α(A(s)).
 
 The first are of the paper's section 4.1 and appendix E, the second of its section 4.3.
 
@@ -57,21 +57,21 @@ def prompt_texts(package: str) -> dict[str, Any]:
 
 
 class PathStep(NamedTuple):
-    """One step of the previous path: the action, and what it showed (`info["feedback"]`)."""
+    """One step of the path: the action, and its `info["feedback"]`."""
 
     action: str
     feedback: str
 
 
 class Choice(NamedTuple):
-    """A label and the command it stands for."""
+    """A label and its command."""
 
     label: str
     command: str
 
 
 def check_history(history: object) -> None:
-    """Raise `UsageError` unless `history` is `"full"`, `"none"`, `"commands"` or a whole number of steps."""
+    """Raise `UsageError` unless `history` is a name that p(s) knows or a number of steps."""
     if history not in NAMED and not is_count(history, 0):
         raise UsageError(f"history must be 'full', 'none', 'commands' or a number of steps, not {history!r}")
 
@@ -161,10 +161,7 @@ def _apart(command: str) -> str:
 
 
 def _files_read(path: Sequence[PathStep]) -> list[tuple[int, str, str]]:
-    """Return the step's number, the file and what was read of it until then, for each step that showed a part of one.
-
-    Parts are shown in order, the first one again after the last.
-    """
+    """Return number, file and parts read until then, for each step that read a file; parts come in a cycle."""
     folder, parts, found = "", dict[str, int](), list[tuple[int, str, str]]()
     for number, (_, feedback) in enumerate(path):
         if entered := _ENTERED.match(feedback):
@@ -189,12 +186,12 @@ def _less(observation: str, pieces: int) -> str:
 
 
 def reflection_prompt(state: str) -> str:
-    """Return the reflector's prompt: p(s), then the place for its reflection."""
+    """Return the reflector's prompt: p(s), and the place for its reflection."""
     return f"{state}\nReflection: "
 
 
 def policy_prompt(state: str, reflection: str | None, choices: Sequence[Choice]) -> str:
-    """Return the policy's prompt, which one label completes: p(s), α(A(s)), and the reflection if there is one.
+    """Return the policy's prompt for one label: p(s), α(A(s)) and any reflection.
 
     The reflection comes last: small models need its decision next to the label.
     """
@@ -206,7 +203,7 @@ def policy_prompt(state: str, reflection: str | None, choices: Sequence[Choice])
 
 
 class Screen:
-    """What stands after a command of a model that has read all that was there before: the answer, and A(s).
+    """What follows a command in a model's context: the answer, and A(s).
 
     Args:
         observation: The first observation, which the model has read.
@@ -221,7 +218,7 @@ class Screen:
         self._changes_only = changes_only
 
     def after(self, observation: str, info: Mapping[str, Any], ended: bool = False) -> str:
-        """Return what is shown after a command; where the game `ended`, without A(s)."""
+        """Return the text after a command; without A(s) if the game `ended`."""
         feedback, commands, text = info["feedback"], listed(info["admissible_commands"]), observation
         if self._changes_only:
             text = _changes(self.observation, observation, feedback)
@@ -253,7 +250,7 @@ def _changes(before: str, now: str, feedback: str) -> str:
 
 
 def chat_messages(state: str, commands: Sequence[str], role: str = CHAT_ROLE) -> list[dict[str, str]]:
-    """Return the messages for a chat model: its role as the system's; p(s) and the listed commands as the user's."""
+    """Return a chat model's messages: its role, then p(s) with the listed commands."""
     content = "\n".join([state, "Actions:", *(f"- {command}" for command in commands)])
     return [{"role": "system", "content": role}, {"role": "user", "content": content}]
 

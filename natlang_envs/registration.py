@@ -17,14 +17,14 @@ _TAXI = "natlang_envs.dangerous_taxi.env:DangerousTaxiEnv"
 _TAXI_ARRAYS = "natlang_envs.dangerous_taxi.vector:DangerousTaxiVectorEnv"
 _EXPLORE = "natlang_envs.autoexplore.env:AutoExploreEnv"
 _SEARCH = "natlang_envs.autoexplore.searching.env:AutoExploreSearchEnv"
-_CHANGE = "natlang_envs.autoexplore.changing.picking.env:AutoExploreChangeEnv"
-_CHANGE_FREE = "natlang_envs.autoexplore.freely.env:AutoExploreChangeFreeEnv"
+_CHANGE = "natlang_envs.change.listed_edits.env:AutoExploreChangeEnv"
+_CHANGE_FREE = "natlang_envs.change.free_edits.env:AutoExploreChangeFreeEnv"
 _ALFWORLD = "natlang_envs.alfworld.env:ALFWorldEnv"
 
 
 @dataclass(frozen=True)
 class Registration:
-    """An environment id and what the suite knows of it.
+    """An environment id and its properties.
 
     Attributes:
         id: The id, such as `Mine/Corridor-v0`.
@@ -103,12 +103,12 @@ _registered: dict[str, Registration] = {}
 
 
 def registration_of(env_id: str) -> Registration | None:
-    """Return what is known of an id, ours or one registered with `register`; None for any other."""
+    """Return the registration of an id, of the suite or by `register`; None for any other."""
     return _registered.get(env_id)
 
 
 def register(entry: Registration) -> None:
-    """Register an id in all its forms: `gymnasium.make`, `gymnasium.make_vec`, `pettingzoo.make`.
+    """Register an id with Gymnasium, as a vector and with PettingZoo.
 
     Gymnasium's order check and passive checker are left out: the environments raise on a step out of order
     themselves, the conformance suite checks more than the checker does, and both cost time at every step.

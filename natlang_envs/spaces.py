@@ -1,4 +1,4 @@
-"""The text spaces: any valid Unicode up to a bound, and commands that can be sampled.
+"""Text spaces: bounded Unicode, and commands that can be sampled.
 
 Gymnasium's own `Text` accepts only the characters of a charset it lists, which for all of Unicode takes seconds to
 build. These two are `Text` for everything that dispatches on it (batching, wrappers) and differ in what they contain.
@@ -22,7 +22,7 @@ _SAMPLE_WORDS = ("a", "taxi", "waits", "at", "the", "corner", "of", "an", "open"
 
 
 def escape_surrogates(text: str) -> str:
-    """Return `text` with lone surrogates backslash-escaped, so that it can be encoded, hashed and stored."""
+    """Return `text` with lone surrogates backslash-escaped."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -73,7 +73,7 @@ class UnicodeText(Text):
 
 
 class CommandText(UnicodeText):
-    """A text space whose `sample` draws one of the commands that are admissible now.
+    """A text space whose `sample` returns an admissible command.
 
     The environment writes `commands` at every step, so `env.action_space.sample()` is a random agent. Any other text
     is contained too: an environment answers unknown text in words.
@@ -126,12 +126,12 @@ def _unflatten(space: UnicodeText, x: NDArray[np.integer[Any]]) -> str:  # pyrig
 
 
 def check_texts(space: Space[Any], wrapper: str) -> None:
-    """Raise `UsageError` unless the observations that a wrapper is to read are texts."""
+    """Raise `UsageError` unless a wrapper's observations are texts."""
     if not isinstance(space, Text):
         raise UsageError(f"{wrapper} takes texts, but the observations are {space}: put it further inside")
 
 
 def check_commands(space: Space[Any], wrapper: str) -> None:
-    """Raise `UsageError` unless the actions that a wrapper is to give are commands."""
+    """Raise `UsageError` unless a wrapper's actions are commands."""
     if not isinstance(space, CommandText):
         raise UsageError(f"{wrapper} takes commands, but the actions are {space}: put it further inside")

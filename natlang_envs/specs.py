@@ -1,4 +1,4 @@
-"""Specs whose `max_episode_steps` is the environment's own horizon, without a `TimeLimit`."""
+"""Specs with an environment's own horizon, which make no `TimeLimit`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gymnasium.envs.registration import EnvSpec
 
 
 class OwnHorizonSpec(EnvSpec):
-    """A spec whose `max_episode_steps` is the horizon, for wrappers and trainers that read it there.
+    """A spec whose `max_episode_steps` is the horizon, for wrappers and trainers.
 
     An environment made from its JSON or its pickle has no `TimeLimit` around it: it counts its own steps, so that
     `restore` sets the count, and truncates at the horizon itself.

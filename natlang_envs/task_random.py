@@ -1,4 +1,4 @@
-"""Random numbers that depend on a text alone, for task generators."""
+"""Random numbers that depend on a text alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _first_number: Final = Struct(">Q").unpack_from
 
 
 class TaskRandom:
-    """A random number generator keyed by a text: the same numbers on every machine and library version.
+    """A generator keyed by a text: equal on every machine and library version.
 
     Task generators use this instead of a `numpy.random.Generator`, whose streams may change between versions.
 

@@ -1,4 +1,4 @@
-"""Tasks with stable ids, and their splits, which a hash of a task's group decides.
+"""Tasks with stable ids, split by a hash of their group.
 
 No seed is involved, so a task never changes sides when data is added or a library changes its random numbers.
 """
@@ -21,7 +21,7 @@ _KNOWN = "known_"  # what the names of AutoExplore's splits of known repositorie
 
 
 class Shares(NamedTuple):
-    """The fraction of the groups in train and in validation; the rest is test."""
+    """The fractions of groups in train and validation; the rest is test."""
 
     train: float
     validation: float
@@ -49,12 +49,12 @@ def check_split(split: str) -> None:
 
 
 def split_beside(split: str | None, name: str) -> str:
-    """Return the split `name` that belongs to another: `"known_validation"` to `"known_test"`, else `name` itself."""
+    """Return the split of a name beside another: `"known_validation"` beside `"known_test"`."""
     return f"{_KNOWN}{name}" if split is not None and split.startswith(_KNOWN) else name
 
 
 def check_learning_split(split: str | None, allow_test: bool) -> None:
-    """Raise `UsageError` for learning from a split that may hold test tasks, unless `allow_test` is True.
+    """Raise `UsageError` if learning would see test tasks without `allow_test`.
 
     Args:
         split: The split to learn from; None where the environment is made without one.
@@ -67,7 +67,7 @@ def check_learning_split(split: str | None, allow_test: bool) -> None:
 
 
 def check_in_split(task_id: str, found: str, split: str) -> None:
-    """Raise `UsageError` unless a task, which is in the split `found`, belongs to `split`."""
+    """Raise `UsageError` unless a task of the split `found` belongs to `split`."""
     if split not in ("all", found):
         raise UsageError(f"task {task_id!r} is in the split {found!r}, not {split!r}: pass split={found!r}")
 
@@ -78,7 +78,7 @@ def hash_fraction(text: str) -> float:
 
 
 def split_of(family: str, group: str, shares: Shares) -> Split:
-    """Return the split that `group` belongs to in the environments of `family`."""
+    """Return the split of `group` in the environments of `family`."""
     position = hash_fraction(f"split/{family}/{group}")
     if position < shares.train:
         return "train"
@@ -138,7 +138,7 @@ class TaskList:
 
 
 class DrawnTasks(ABC):
-    """Tasks of one split that are too many to list: `draw` makes an id from a few numbers.
+    """Tasks of one split that are too many to list; `draw` samples an id.
 
     Attributes:
         split: The name of the split, or `"all"`.

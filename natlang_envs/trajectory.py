@@ -1,4 +1,4 @@
-"""Recorded episodes: the digest of what they showed, their file format, and replay.
+"""Recorded episodes: digest, file format, and replay.
 
 The running hash after step t covers all observations up to t, so the last one stands for the whole text of an episode.
 """
@@ -10,9 +10,9 @@ import hashlib
 import json
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_type_hints
 
 import gymnasium
 
@@ -99,7 +99,7 @@ class Recorder:
 def play_again(
     env: gymnasium.Env[str, str], recorded: Trajectory
 ) -> Iterator[tuple[str, float, bool, bool, dict[str, Any]]]:
-    """Play the actions of an episode again, and yield what the environment returns: the reset, then each step.
+    """Replay an episode's actions, and yield the results of reset and steps.
 
     Actions that are left over when the episode ends are not played.
     """
@@ -113,7 +113,7 @@ def play_again(
 
 
 def replay(env: gymnasium.Env[str, str], recorded: Trajectory) -> Trajectory:
-    """Play the actions of an episode again and return what the environment does.
+    """Replay an episode's actions, and return the new episode.
 
     Actions that are left over when the episode ends are not played, so the result is shorter and differs.
     """
@@ -126,7 +126,7 @@ def replay(env: gymnasium.Env[str, str], recorded: Trajectory) -> Trajectory:
 
 
 def as_recorded(env: gymnasium.Env[str, str], played: Trajectory) -> Trajectory:
-    """Return an episode that has just ended in `env` as it goes into a recording: see `NatLangEnv.recorded_actions`.
+    """Return the last episode of `env` as it is recorded: see `NatLangEnv.recorded_actions`.
 
     Where other actions stand for the player's, they are played here, in `env`, and reflections are left out.
     """
@@ -137,7 +137,7 @@ def as_recorded(env: gymnasium.Env[str, str], played: Trajectory) -> Trajectory:
 
 
 def difference(recorded: Trajectory, replayed: Trajectory) -> str | None:
-    """Return in one line where a recorded episode is not what the environment does, or None."""
+    """Return in one line where a replay differs from the recording, or None."""
     if len({len(recorded.actions), len(recorded.reflections), len(recorded.rewards)}) != 1:
         return "actions, reflections and rewards have different lengths"
     if not (replayed.terminated or replayed.truncated):
@@ -156,7 +156,7 @@ def difference(recorded: Trajectory, replayed: Trajectory) -> str | None:
 
 
 def plan_length(env: gymnasium.Env[str, str], task_id: str) -> int | None:
-    """Return the number of steps of the environment's own plan for a task, from its start; None where it has none."""
+    """Return the length of the environment's plan for a task; None if it has none."""
     inner = unwrap(env)
     inner.reset(options={"task_id": task_id})
     try:
@@ -166,17 +166,17 @@ def plan_length(env: gymnasium.Env[str, str], task_id: str) -> int | None:
 
 
 def line_of(trajectory: Trajectory) -> bytes:
-    """Return an episode as the one line, its end included, that stands for it in a recording."""
+    """Return an episode as its line of a recording, with the line end."""
     return json_line(asdict(trajectory))
 
 
 def write_trajectories(path: Path, trajectories: Iterable[Trajectory]) -> None:
-    """Write one JSON object a line, compressed; the same episodes give the same bytes."""
+    """Write one JSON object a line, compressed; equal episodes give equal bytes."""
     write_whole(path, gzip.compress(b"".join(map(line_of, trajectories)), mtime=0))
 
 
 def read_trajectories(path: Path) -> list[Trajectory]:
-    """Read what `write_trajectories` wrote.
+    """Read a recording of `write_trajectories`.
 
     Raises:
         UsageError: The file is missing, too large, or is not such a file; the message names the line.
@@ -185,7 +185,7 @@ def read_trajectories(path: Path) -> list[Trajectory]:
 
 
 def stream_trajectories(path: Path) -> Iterator[Trajectory]:
-    """Read a recording episode by episode; no more than one line is in memory at a time.
+    """Read a recording with one line in memory at a time.
 
     Raises:
         UsageError: The file is missing, too large, or is not such a file; the message names the line.
@@ -198,7 +198,7 @@ def stream_trajectories(path: Path) -> Iterator[Trajectory]:
 
 
 def parse_line(line: bytes) -> Trajectory:
-    """Return the episode of one line of a recording.
+    """Return the episode of a line of a recording.
 
     Raises:
         ValueError: It is no episode, or an action or a reflection is too long.
@@ -218,7 +218,7 @@ def parse_line(line: bytes) -> Trajectory:
 
 
 def stream_lines(path: Path) -> Iterator[bytes]:
-    """Yield the lines of a recording with their ends, bounded in their length and their number of bytes in all.
+    """Yield the lines of a recording with their ends, within bounds of bytes.
 
     Raises:
         UsageError: The file is missing, damaged or too large.
@@ -246,7 +246,7 @@ def stream_lines(path: Path) -> Iterator[bytes]:
 
 
 def _unpacked(path: Path) -> Iterator[bytes]:
-    """Yield what a gzip file of one member holds, in pieces of at most 64 KiB."""
+    """Yield the content of a gzip file of one member, in pieces of at most 64 KiB."""
     unpacker = zlib.decompressobj(wbits=31)
     with path.open("rb") as file:
         packed = file.read(_PIECE)
@@ -262,32 +262,20 @@ def _unpacked(path: Path) -> Iterator[bytes]:
             raise EOFError("there is something after its end")
 
 
-_TYPES: dict[str, type] = {
-    "task_id": str,
-    "seed": int,
-    "run": int,
-    "digest": str,
-    "terminated": bool,
-    "truncated": bool,
-    "success": bool,
-}
-_LIST_TYPES: dict[str, tuple[type, ...]] = {
-    "actions": (str,),
-    "reflections": (str, type(None)),
-    "rewards": (int, float),
-}
+_TYPES = get_type_hints(Trajectory)
+_LISTS: dict[str, tuple[type, ...]] = {"actions": (str,), "reflections": (str, type(None)), "rewards": (int, float)}
 
 
 def _parse(value: Any) -> Trajectory:
-    names = [each.name for each in fields(Trajectory)]
-    if not isinstance(value, dict) or sorted(content := cast("dict[str, Any]", value)) != sorted(names):
-        raise ValueError(f"a trajectory has exactly the keys {', '.join(names)}")
+    if not isinstance(value, dict) or sorted(content := cast("dict[str, Any]", value)) != sorted(_TYPES):
+        raise ValueError(f"a trajectory has exactly the keys {', '.join(_TYPES)}")
     for name, kind in _TYPES.items():
-        if type(content[name]) is not kind:
-            raise ValueError(f"{name} must be {kind.__name__}, not {content[name]!r}")
-    for name, kinds in _LIST_TYPES.items():
-        items = cast("list[Any]", content[name])
-        if type(items) is not list or not all(type(each) in kinds for each in items):
-            raise ValueError(f"{name} must be a list of {kinds[0].__name__}")
-        content[name] = tuple(items)
+        given = content[name]
+        if name in _LISTS:
+            items = cast("list[Any]", given)
+            if type(given) is not list or not {*map(type, items)} <= {*_LISTS[name]}:
+                raise ValueError(f"{name} must be a list of {_LISTS[name][0].__name__}")
+            content[name] = tuple(items)
+        elif type(given) is not kind:
+            raise ValueError(f"{name} must be {kind.__name__}, not {given!r}")
     return Trajectory(**content)

@@ -1,4 +1,4 @@
-"""Two players for every environment: `reflector_0` speaks, then `policy_0` acts (the paper's figure 1).
+"""Two players in every environment: `reflector_0` speaks, `policy_0` acts (figure 1).
 
 An adapter over the single-player environment. In each step the reflector sees p(s) and answers with free text; the
 policy then sees p(s), that text and the enumerated actions, and answers with the position of one of them. Both get the
@@ -163,7 +163,7 @@ class TwoPlayerEnv(AECEnv[str, dict[str, Any], Any]):
         self.infos = {agent: dict(info) for agent in self.agents}
 
     def observe(self, agent: str) -> dict[str, Any]:
-        """Return what a player sees now; the policy sees the reflection once it is spoken."""
+        """Return the observation of a player; the policy's has the reflection once it is spoken."""
         if agent not in self._action_spaces:
             require_choice("player", agent, self.possible_agents)
         mask = np.zeros(self._slots, dtype=np.int8)
@@ -206,7 +206,7 @@ def aec_env(
 
 
 def parallel_env(id: str, history: History = "full", **kwargs: Any) -> Any:
-    """Return the turn-based parallel form: in each step one player acts, and the other's action is ignored.
+    """Return the turn-based parallel form, in which one player acts in each step.
 
     After a step `infos[agent]["active_agent"]` names who is next; after a reset it is the reflector.
     """

@@ -1,4 +1,4 @@
-"""The contract of a vector form: N episodes in step, with infos equal to `SyncVectorEnv`'s.
+"""Vector forms: N episodes in step, with the infos of `SyncVectorEnv`.
 
 Every environment has one without writing it: `natlang_envs.episodes`. An environment whose states fit into arrays may
 write a faster one: it subclasses `NatLangVectorEnv` and writes the hooks, as `natlang_envs.dangerous_taxi.vector` does.
@@ -39,7 +39,7 @@ _MISSING: Final = object()
 
 
 class Outcomes(NamedTuple):
-    """What one command in each of several episodes did; arrays with one entry an episode."""
+    """The results of one command in each of several episodes, as arrays."""
 
     feedback: NDArray[np.object_]
     rewards: NDArray[np.float64]
@@ -49,14 +49,14 @@ class Outcomes(NamedTuple):
 
 
 def object_array(values: Sequence[Any]) -> NDArray[np.object_]:
-    """Return a one-dimensional array of Python objects, whatever they are (tuples stay tuples)."""
+    """Return a one-dimensional array of Python objects (tuples stay tuples)."""
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
 
 
 class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
-    """A vector environment of texts; it keeps Gymnasium's side: seeds, `reset_mask`, autoreset modes, infos.
+    """A vector environment of texts: seeds, `reset_mask`, autoreset modes, infos.
 
     Observations are a tuple of `num_envs` strings, actions a sequence of as many. `reset` takes Gymnasium's seeds
     (an int means seed + index, or a list) and the options `task_id` (one id, or a list with one id an environment)

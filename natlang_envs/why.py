@@ -1,4 +1,4 @@
-"""Why a command did nothing, or ended the game: a cause from a closed set, in words, and with what helps.
+"""Why a command did nothing or ended the game: a cause, in words, with a remedy.
 
 Environments made with `explain=True` put it into `info["why"]`, and with `feedback="explained"` into the observation
 too. A cause reveals no more than a player can know: the rules, and the texts so far.
@@ -62,7 +62,7 @@ CAUSES = {
 
 
 class Why(NamedTuple):
-    """Why a command did not do what it says.
+    """Why a command did not work.
 
     Attributes:
         cause: One of `CAUSES`.
@@ -84,7 +84,7 @@ class Why(NamedTuple):
 
 
 def why_of(value: Any) -> Why | None:
-    """Return a `Why` that may have gone through JSON, and None as it is."""
+    """Return a `Why`, also one that went through JSON; None stays None."""
     if value is None:
         return None
     cause, words, instead, remedy = value
@@ -92,7 +92,7 @@ def why_of(value: Any) -> Why | None:
 
 
 def check_explaining(explain: Any, feedback: Any) -> tuple[bool, bool]:
-    """Return whether to say why at all, and whether to say it in the observation.
+    """Return whether to give reasons, and whether in the observation.
 
     Raises:
         UsageError: One of them is no value of the argument of that name.
@@ -105,7 +105,7 @@ def check_explaining(explain: Any, feedback: Any) -> tuple[bool, bool]:
 
 
 class Misspelt:
-    """Finds the known word that differs from another in one letter, or in two that changed places."""
+    """Finds the known word that differs by one letter or one swap of two."""
 
     def __init__(self, words: Iterable[str]) -> None:
         self._shortened: dict[str, str] = {}
@@ -127,7 +127,7 @@ class Misspelt:
 
 
 def misspelt(word: str, known: Iterable[str]) -> str | None:
-    """Return the known word that `Misspelt` would find: without preparation, for words that are asked for once."""
+    """Return the word that `Misspelt` finds, without preparation, for one query."""
     if len(word) < 3:
         return None
     return next((each for each in known if abs(len(each) - len(word)) < 2 and _one_slip(word, each)), None)

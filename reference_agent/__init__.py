@@ -3,7 +3,7 @@
 An hour's reading follows Algorithm 1, whose line numbers stand in the code:
 
 collection   lines 2 to 20, the data set D from a teacher
-data_set     its examples, and their file
+data_set     its examples and its card, and their files
 sft          lines 21 and 22, supervised fine-tuning of both players
 players      lines 28 and 29, both players at a decision
 rollout      lines 24 to 33, trajectories of the two players
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from reference_agent.models.language_model import LanguageModel
     from reference_agent.models.saycan import WritingPolicy
     from reference_agent.players import Reflector
-    from reference_agent.rlft import Stopped, reinforce
+    from reference_agent.rlft import TrainingInterrupted, reinforce
     from reference_agent.rollout import Episode, play, success_rate
     from reference_agent.run.config import CollectConfig, ModelConfig, PolicySFTConfig, RLConfig, SFTConfig
+    from reference_agent.run.players import Players
     from reference_agent.run.stages import load_model
-    from reference_agent.run.together import Players
     from reference_agent.sft import Learned, fine_tune_policy, fine_tune_reflector
     from reference_agent.teachers.base import Lesson, Moment, Teacher
     from reference_agent.tiny.own import tiny_for
@@ -55,11 +55,11 @@ _NAMES = {
     "models.language_model": "LanguageModel",
     "models.saycan": "WritingPolicy",
     "players": "Reflector",
-    "rlft": "Stopped reinforce",
+    "rlft": "TrainingInterrupted reinforce",
     "rollout": "Episode play success_rate",
     "run.config": "CollectConfig ModelConfig PolicySFTConfig RLConfig SFTConfig",
     "run.stages": "load_model",
-    "run.together": "Players",
+    "run.players": "Players",
     "sft": "Learned fine_tune_policy fine_tune_reflector",
     "teachers.base": "Lesson Moment Teacher",
     "tiny.own": "tiny_for",
@@ -74,7 +74,7 @@ __all__ += [
     "Reflector",
     "SFTConfig",
     "Stage",
-    "Stopped",
+    "TrainingInterrupted",
     "Teacher",
     "WritingPolicy",
 ]

@@ -33,7 +33,7 @@ _KEPT = 2  # checkpoints, the newest ones
 
 
 @dataclass
-class Progress:
+class TrainingProgress:
     """The point a training has reached: steps done in a part (stage, lesson), and its generators' states."""
 
     part: int
@@ -47,7 +47,7 @@ class Progress:
 
 
 @dataclass
-class Iterations(Progress):
+class Iterations(TrainingProgress):
     """Progress of RL: the reflector's cache of answers by prompt, and the curve, one row an iteration."""
 
     reflections: dict[str, str]
@@ -55,21 +55,21 @@ class Iterations(Progress):
 
 
 @dataclass
-class Steps(Progress):
+class Steps(TrainingProgress):
     """Progress of supervised fine-tuning: numbers of the examples that come next."""
 
     order: list[int]
 
 
 @dataclass
-class Lessons(Progress):
-    """Progress of a tiny model's warm-up: levels mastered by lesson, accuracies or losses of the level's last steps."""
+class WarmupProgress(TrainingProgress):
+    """Progress of a tiny model's warm-up: levels mastered by lesson, accuracies or losses of the last steps."""
 
     levels: dict[str, int]
     recent: list[float]
 
 
-P = TypeVar("P", Iterations, Steps, Lessons)
+P = TypeVar("P", Iterations, Steps, WarmupProgress)
 
 
 class Checkpoints:
@@ -81,7 +81,6 @@ class Checkpoints:
 
     @property
     def last(self) -> Path | None:
-        """The newest finished checkpoint; None without one."""
         return newest(self._folder) if self._folder else None
 
     def resume(self, kind: type[P]) -> P | None:
@@ -125,17 +124,14 @@ class Checkpoints:
             state[int(index)][key] = value
         optimizer.load_state_dict({**optimizer.state_dict(), "state": dict(state)})
 
-    def save(self, progress: Progress, optimizer: torch.optim.Optimizer, always: bool = True) -> None:
+    def save(self, progress: TrainingProgress, optimizer: torch.optim.Optimizer, always: bool = True) -> None:
         """Write a checkpoint, if `always` or the last is two minutes old, and delete all but the newest two."""
         if self._folder is None or not (always or time.monotonic() - self._saved >= SECONDS):
             return
         check_finite(optimizer)
         states = optimizer.state_dict()["state"].items()
         moments = {f"{index}.{key}": value for index, state in states for key, value in state.items()}
-        with (
-            whole_folder(self._folder / progress.name, replace=True) as unfinished,
-            disk_errors(),
-        ):
+        with whole_folder(self._folder / progress.name, replace=True) as unfinished, disk_errors():
             self._model.save(unfinished)
             save_file(moments, unfinished / "optimizer.safetensors")
             if self._critic is not None:
@@ -147,7 +143,6 @@ class Checkpoints:
 
 
 def newest(folder: Path) -> Path | None:
-    """Return the newest finished checkpoint below `folder`."""
     return max(folder.glob(f"{PREFIX}*"), default=None, key=_order)
 
 
@@ -164,7 +159,6 @@ def _tensors(file: Path) -> dict[str, torch.Tensor]:
 
 
 def random_state(rng: np.random.Generator) -> dict[str, Any]:
-    """Return a generator's state as JSON values."""
     return dict(rng.bit_generator.state)
 
 

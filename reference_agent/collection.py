@@ -24,18 +24,16 @@ from natlang_envs.errors import UsageError, check_count
 from natlang_envs.files import write_whole
 from natlang_envs.prompt import History, PathStep, state_prompt
 from reference_agent.curriculum import Environment, Stage, for_learning
-from reference_agent.data_set import EXAMPLES, Example, read_examples, write_examples
+from reference_agent.data_set import CARD, EXAMPLES, Card, Example, Meter, Summary, read_examples, write_examples
 from reference_agent.models.tokenizer import PromptReader
 from reference_agent.players import Speaker, fitting_state
+from reference_agent.run.bounds import check_kind, refuse_given
 from reference_agent.run.config import CollectConfig, Config, TeacherConfig
-from reference_agent.run.data_card import Card, Meter, Summary
-from reference_agent.run.idle import check_kind, idle_collect, refuse
-from reference_agent.run.inputs import claim_data, environment
+from reference_agent.run.fingerprint import claim_data, environment
 from reference_agent.teachers.base import Moment, Teacher, ask, plan
 from reference_agent.teachers.chat import ChatModel, ChatTeacher, chat_options, load_prompts
 from reference_agent.teachers.choose import CHAT, make_teacher
 
-CARD = "card.json"
 _log = logging.getLogger(__name__)
 _SPOKEN = 48  # tokens reserved for a reflection, as many as `Reflector` writes by default
 _TRIES = 10  # tasks played, at most, for each trajectory that is wanted
@@ -59,7 +57,7 @@ class Demonstration(NamedTuple):
     summary: Summary
 
 
-class Source(NamedTuple):
+class CollectionSetup(NamedTuple):
     """What a teacher plays: environment, teacher, settings, seed of all that is random, and how p(s) is composed."""
 
     make_env: Callable[[], NatLangEnv]
@@ -108,7 +106,11 @@ def collect(
             failed, no trajectory reached its goal, a setting has no effect, or the folder is of other arguments.
     """
     check_kind(settings, CollectConfig)
-    refuse("collect.", idle_collect(settings))
+    refuse_given(settings, ("env",), "here: the environment is the first argument", "collect.")
+    if not (settings.negatives or settings.detours):
+        refuse_given(settings, ("policy_negatives",), "without negatives or detours", "collect.")
+    if not settings.policy_trajectories:
+        refuse_given(settings, ("policy_negatives",), "where the policy learns from no trajectory", "collect.")
     if not (isinstance(teacher, str) or callable(teacher)):
         raise UsageError(f"{teacher!r:.100} is no teacher: give a function of a Moment, or a registered name")
     if teacher == CHAT:
@@ -130,7 +132,7 @@ def collect(
     def make(env: NatLangEnv, rng: np.random.Generator) -> Teacher:
         return make_teacher(env, rng, TeacherConfig(teacher)) if isinstance(teacher, str) else teacher
 
-    source = Source(stage.make, make, settings, seed, cut_to_context(reader, _SPOKEN, history))
+    source = CollectionSetup(stage.make, make, settings, seed, cut_to_context(reader, _SPOKEN, history))
     examples = with_shown(_numbered(_play_until_enough(source, report), settings)[0], settings)
     if folder is not None:
         write_examples(folder / EXAMPLES, examples)
@@ -150,7 +152,7 @@ def gather(
     stage = for_learning(config.demonstrations, config.allow_test)
     fit = fit or cut_to_context(None, 0, config.history)
     make = partial(make_teacher, config=config.teacher)
-    source, meter = Source(stage.make, make, config.collect, config.seed, fit), None
+    source, meter = CollectionSetup(stage.make, make, config.collect, config.seed, fit), None
     if config.teacher.name == CHAT:
         played, meter = _play_with_chat(source, config.teacher, answers, report)
     else:
@@ -189,7 +191,6 @@ def _numbered(
 
 
 def with_shown(examples: Sequence[Example], settings: CollectConfig) -> list[Example]:
-    """Return the examples, noting in each whether the policy learns from it."""
     first, negatives = settings.policy_trajectories, settings.policy_negatives
     return [
         replace(each, shown=each.trajectory < first and not each.restart and (negatives or not each.negative))
@@ -197,8 +198,7 @@ def with_shown(examples: Sequence[Example], settings: CollectConfig) -> list[Exa
     ]
 
 
-def _play_until_enough(source: Source, report: Report) -> list[Demonstration]:
-    """Let the teacher play until enough trajectories reached their goal."""
+def _play_until_enough(source: CollectionSetup, report: Report) -> list[Demonstration]:
     rng = np.random.default_rng([source.seed, 1])
     env = source.make_env()
     teacher = source.make_teacher(env, rng)
@@ -232,7 +232,7 @@ def _play_until_enough(source: Source, report: Report) -> list[Demonstration]:
 
 
 def _play_with_chat(
-    source: Source, config: TeacherConfig, answers: Path | None, report: Report
+    source: CollectionSetup, config: TeacherConfig, answers: Path | None, report: Report
 ) -> tuple[list[Demonstration], Meter]:
     """Let a chat model play several tasks at a time. Each costs money, so failed ones are not replaced."""
     env, options, wanted = source.make_env(), chat_options(config), source.settings.trajectories
@@ -258,7 +258,6 @@ def _play_with_chat(
 
 
 def _new_task(env: NatLangEnv, rng: np.random.Generator, seen: set[str]) -> str:
-    """Draw a task that is not among the seen ones, and add it to them."""
     for _ in range(_REPEATS):
         task_id = env.tasks.draw(rng.random)
         if task_id not in seen:
@@ -269,7 +268,9 @@ def _new_task(env: NatLangEnv, rng: np.random.Generator, seen: set[str]) -> str:
     )
 
 
-def _play(source: Source, env: NatLangEnv, teacher: Teacher, task_id: str, rng: np.random.Generator) -> Demonstration:
+def _play(
+    source: CollectionSetup, env: NatLangEnv, teacher: Teacher, task_id: str, rng: np.random.Generator
+) -> Demonstration:
     """Play one task with the teacher's actions, trying wrong ones beside each (lines 4 to 18)."""
     settings = source.settings
     restarts, idles = getattr(teacher, "restarts", False), getattr(teacher, "idles", False)

@@ -62,7 +62,7 @@ def _takes_split(env: NatLangEnv) -> bool:
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage of a curriculum: an environment, and how long to train in it.
+    """One stage of a curriculum: an environment and a length.
 
     Attributes:
         env: An environment's id, or a function that makes one; in a config an id.
@@ -124,7 +124,6 @@ def for_learning(stage: Stage, allow_test: bool) -> Stage:
 
 
 def for_playing(env: Environment | Stage, split: str | None) -> Stage:
-    """Return a stage to play in, whose tasks are of a named split."""
     if split and not isinstance(env, str):
         raise UsageError(f"split={split!r} is for an environment's id: make yours with it")
     stage = env if isinstance(env, Stage) else Stage(env, env_kwargs={"split": split} if split else {})
@@ -163,7 +162,7 @@ def improves_no_more(number: int, curve: Sequence[dict[str, float]], patience: i
     return 0 < patience < len(scores) and max(scores[-patience:]) <= max(scores[:-patience])
 
 
-class Tasks:
+class StageTasks:
     """The training tasks of a stage."""
 
     def __init__(self, stage: Stage) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from copy import copy
 from itertools import islice
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
@@ -14,7 +15,9 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from natlang_envs.errors import UsageError, check_count, check_flag, require_type
+from natlang_envs.evaluation import agents as evaluation
 from natlang_envs.prompt import History, PathStep, state_prompt
+from reference_agent.models.backbone import memory_advice
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.saycan import WritingPolicy
 from reference_agent.models.served import ServedModel
@@ -25,7 +28,7 @@ _DRAFTS = 32  # last reflections, which the next are drafted from
 _log = logging.getLogger(__name__)
 
 
-class Decision(NamedTuple):
+class PolicyDecision(NamedTuple):
     """One choice of the policy, with what is needed to compute its probability again."""
 
     state: str
@@ -37,12 +40,11 @@ class Decision(NamedTuple):
     written: tuple[int, ...] | None = None  # tokens of the text, up to the end or to where it was cut
 
     def command(self, listed: Sequence[str]) -> str:
-        """Return the command that was chosen among the listed ones, or written."""
         return listed[self.chosen] if self.written is None else self.labels[0]
 
 
 class Reflector:
-    """A model that writes reflections; greedy ones are cached by their exact prompt, as long as its weights stay.
+    """A model that writes reflections; greedy ones are cached by prompt while its weights stay.
 
     Args:
         model: The trained reflector, here or on a server.
@@ -141,8 +143,8 @@ def check_players(policy: LanguageModel, reflector: Reflector | None, one_model:
         )
 
 
-class Answer(NamedTuple):
-    """A question put to the policy, as in `Decision`, and the logits [K] of its K labels."""
+class PolicyAnswer(NamedTuple):
+    """A question put to the policy, as in `PolicyDecision`, and the logits [K] of its K labels."""
 
     prompt: str
     labels: list[str]
@@ -152,7 +154,7 @@ class Answer(NamedTuple):
 
 # p(s), A(s) and the reflection.
 Question = tuple[str, tuple[str, ...], str | None]
-Answers = dict[Question, Answer]
+PolicyAnswers = dict[Question, PolicyAnswer]
 
 _JOINTS = 8  # tokens by which a text may grow where it is joined to another
 _LONGEST_COMMAND = 32  # tokens that a policy writes
@@ -201,8 +203,8 @@ def decide(
     commands: Sequence[tuple[str, ...]],
     rng: np.random.Generator | None,
     own: Sequence[np.random.Generator] | None = None,
-    known: Answers | None = None,
-) -> list[Decision]:
+    known: PolicyAnswers | None = None,
+) -> list[PolicyDecision]:
     """Let both players answer each p(s) and A(s).
 
     `rng` samples labels and choices at temperature 1; without it labels are in order and decoding is greedy. `own`
@@ -228,7 +230,7 @@ def decide(
     chosen = (logits + torch.from_numpy(noise).float()).argmax(dim=1)
     said = torch.log_softmax(logits, dim=1).gather(1, chosen[:, None])[:, 0] if draws else torch.zeros(len(answers))
     return [
-        Decision(state, answer.prompt, answer.labels, choice, answer.reflection, log_probability)
+        PolicyDecision(state, answer.prompt, answer.labels, choice, answer.reflection, log_probability)
         for state, answer, choice, log_probability in zip(states, answers, chosen.tolist(), said.tolist(), strict=True)
     ]
 
@@ -238,21 +240,20 @@ def _written(
     states: Sequence[str],
     reflections: Sequence[str | None],
     draws: Sequence[np.random.Generator] | None,
-) -> list[Decision]:
-    """Let the policy write a command for each p(s)."""
+) -> list[PolicyDecision]:
     prompts = [policy.ask(state, said, ()) for state, said in zip(states, reflections, strict=True)]
     told = policy.complete(prompts, _LONGEST_COMMAND, draws)
     scores = [0.0] * len(told)
     if draws is not None:
         scores = policy.written_logits(prompts, [each.tokens for each in told]).tolist()
     return [
-        Decision(state, prompt, [each.text], 0, said, score, each.tokens)
+        PolicyDecision(state, prompt, [each.text], 0, said, score, each.tokens)
         for state, prompt, each, said, score in zip(states, prompts, told, reflections, scores, strict=True)
     ]
 
 
 def choice_chances(
-    policy: LanguageModel, state: str, commands: tuple[str, ...], reflection: str | None, known: Answers
+    policy: LanguageModel, state: str, commands: tuple[str, ...], reflection: str | None, known: PolicyAnswers
 ) -> list[float]:
     """Return the probability of each command at temperature 1, with labels in order, after this reflection."""
     asked = (state, commands, reflection)
@@ -260,8 +261,9 @@ def choice_chances(
     return torch.softmax(known[asked].logits.float(), 0).tolist()
 
 
-def answer(policy: LanguageModel, asked: Sequence[Question], rng: np.random.Generator | None, known: Answers) -> None:
-    """Add the answers to new questions to those that are `known`."""
+def answer(
+    policy: LanguageModel, asked: Sequence[Question], rng: np.random.Generator | None, known: PolicyAnswers
+) -> None:
     new = [each for each in dict.fromkeys(asked) if each not in known]
     if not new:
         return
@@ -270,4 +272,56 @@ def answer(policy: LanguageModel, asked: Sequence[Question], rng: np.random.Gene
     labels = [[choice.label for choice in each] for each in listed]
     logits = policy.choice_logits(prompts, labels)
     for key, prompt, names, row in zip(new, prompts, labels, logits, strict=True):
-        known[key] = Answer(prompt, names, key[2], row[: len(names)])
+        known[key] = PolicyAnswer(prompt, names, key[2], row[: len(names)])
+
+
+_REMEMBERED_ANSWERS = 10_000  # of the policy
+
+
+class PlayersAgent:
+    """Two players, or a policy alone, as in training; greedy, or `sampling` at temperature 1."""
+
+    def __init__(
+        self, policy: LanguageModel, reflector: Reflector | None, history: History, sampling: bool = False
+    ) -> None:
+        check_flag("sampling", sampling)
+        self._policy, self._reflector, self.sampling = policy, reflector, sampling
+        self._history: History = history
+        self._policy.model.eval()
+        self._known: PolicyAnswers = {}  # shared with `sampled()`, since both meet the same p(s)
+        self._changes = policy.changes()
+
+    def sampled(self) -> PlayersAgent:
+        other = copy(self)
+        other.sampling = True
+        return other
+
+    def act(self, views: Sequence[evaluation.AgentInput]) -> list[evaluation.Decision]:
+        commands, states = [view.admissible_commands for view in views], [self._state(view) for view in views]
+        own = [view.rng for view in views] if self.sampling else None
+        self._forget()
+        with memory_advice("while playing", "lower --batch"):
+            decided = decide(self._policy, self._reflector, states, commands, None, own=own, known=self._known)
+        return [
+            evaluation.Decision(each.command(listed), each.reflection, self._tokens(each))
+            for listed, each in zip(commands, decided, strict=True)
+        ]
+
+    def chances(self, view: evaluation.AgentInput, reflection: str | None) -> list[float]:
+        self._forget()
+        return choice_chances(self._policy, self._state(view), view.admissible_commands, reflection, self._known)
+
+    def _forget(self) -> None:
+        if self._changes != (changes := self._policy.changes()) or len(self._known) > _REMEMBERED_ANSWERS:
+            self._known.clear()
+            self._changes = changes
+
+    def _state(self, view: evaluation.AgentInput) -> str:
+        seen = (view.task, view.path, view.observation, view.admissible_commands)
+        return fitting_state(self._policy, self._reflector, *seen, self._history)
+
+    def _tokens(self, choice: PolicyDecision) -> int:
+        """Count what both players read and wrote, as if nothing were remembered; a prompt of many actions once."""
+        count = self._policy.count
+        spoken = 0 if choice.reflection is None else count(choice.state) + count(choice.reflection)
+        return self._policy.count_prompt(choice.prompt) + self._policy.answer_tokens(choice.labels) + spoken

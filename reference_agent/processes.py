@@ -28,7 +28,6 @@ GPU = "LOCAL_RANK"  # the environment variable, as the launchers set it
 
 
 def count() -> int:
-    """Return how many processes train together."""
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 
@@ -38,7 +37,6 @@ def number() -> int:
 
 
 def gpu() -> int:
-    """Return the number of this process's GPU on its machine."""
     return int(os.environ.get(GPU, "0"))
 
 
@@ -69,7 +67,6 @@ def part(items: Sequence[T]) -> Sequence[T]:
 
 
 def gather(items: list[T]) -> list[T]:
-    """Return the items of all processes, in order of the processes."""
     if count() == 1:
         return items
     from accelerate.utils import gather_object

@@ -24,15 +24,23 @@ from reference_agent import processes
 from reference_agent.algorithms import load_algorithm, methods
 from reference_agent.algorithms.policy_gradient import Learner, Update
 from reference_agent.checkpoint import Checkpoints, Iterations, dropout_seed, random_state
-from reference_agent.curriculum import Stage, Tasks, as_stages, for_learning, for_validation, improves_no_more, passed
+from reference_agent.curriculum import (
+    Stage,
+    StageTasks,
+    as_stages,
+    for_learning,
+    for_validation,
+    improves_no_more,
+    passed,
+)
 from reference_agent.models.language_model import LanguageModel, NotFinite, check_finite
 from reference_agent.models.saycan import WritingPolicy
 from reference_agent.models.served import ServedModel
 from reference_agent.players import Reflector, check_players
 from reference_agent.rollout import make_envs, play, sample_episodes, success_rate
+from reference_agent.run.bounds import check_kind, check_rate, refuse_given
 from reference_agent.run.config import RLConfig
-from reference_agent.run.idle import Idle, check_kind, check_rate, idle_in, idle_rl, refuse
-from reference_agent.run.inputs import training
+from reference_agent.run.fingerprint import training
 
 Row = dict[str, float]
 
@@ -44,7 +52,7 @@ _TOO_SURE = (
 )
 
 
-class Stopped(Exception):  # noqa: N818 (not an error: the user asked for it)
+class TrainingInterrupted(Exception):  # noqa: N818 (not an error: the user asked for it)
     """Training was interrupted after a whole iteration, and saved if it has a folder.
 
     Attributes:
@@ -89,7 +97,7 @@ def reinforce(
         `validate_every` iterations `"validation"`, the success of greedy games in that split.
 
     Raises:
-        Stopped: Ctrl-C was pressed; the last complete iteration is saved, and `curve` has the rows so far.
+        TrainingInterrupted: Ctrl-C was pressed; the last complete iteration is saved, and `curve` has the rows so far.
         UsageError: A split holds test tasks, both players are one model unasked, a setting has no effect, the folder is
             of other arguments or damaged, or training diverged.
     """
@@ -103,34 +111,32 @@ def reinforce(
         return _reinforced(policy, reflector, stages, settings, history, seed, folder, report)
 
 
-def idle_on(model: Any, settings: RLConfig) -> Idle:
-    """Return the settings without effect in RL of a model of transformers."""
-    idle: Idle = {}
+def check_settings(settings: RLConfig, model: Any, stages: Sequence[Stage]) -> None:
+    """Raise `UsageError` for a setting without effect on a model of transformers or in these stages."""
     dropped = [each for each in model.modules() if isinstance(each, torch.nn.Dropout) and each.p]
     own = [each.attention_dropout for each in model.modules() if hasattr(each, "attention_dropout")]
-    if settings.dropout_rate and not own:
-        idle["dropout_rate"] = "on this model, whose attention has none to set"
-    if settings.dropout != "off" and not (dropped or settings.dropout_rate or any(own)):
-        idle["dropout"] = "on a model without dropout; rl.dropout_rate gives it some"
-    return idle
+    if not own:
+        refuse_given(settings, ("dropout_rate",), "on this model, whose attention has none to set", "rl.")
+    if not (dropped or settings.dropout_rate or any(own)):
+        refuse_given(settings, ("dropout",), "on a model without dropout; rl.dropout_rate gives it some", "rl.")
+    if 0 < (longest := max(each.iterations for each in stages)) < settings.validate_every:
+        refuse_given(settings, ("validate_every",), f"in stages of at most {longest} iterations", "rl.")
 
 
 def _check(
     policy: LanguageModel, reflector: Reflector | None, stages: Sequence[Stage], settings: RLConfig, one_model: bool
 ) -> None:
-    """Refuse players that are one unasked, and settings without effect on them."""
     if not stages:
         raise UsageError("there are no stages: give at least one")
     check_players(policy, reflector, one_model)
-    check_rate(policy, settings, RLConfig())
-    idle = idle_rl(settings) | idle_in(settings, stages) | idle_on(policy.model, settings)
+    check_rate(policy, settings)
+    check_settings(settings, policy.model, stages)
     if isinstance(policy, WritingPolicy):
         unknown = "on a policy that writes: the {} over all texts is not known"
-        idle |= {"entropy": unknown.format("entropy")} if settings.entropy else {}
-        idle |= {"exact_kl": unknown.format("distance")} if settings.exact_kl else {}
-    if settings.reflector_endpoint and not (reflector and isinstance(reflector.model, ServedModel)):
-        idle["reflector_endpoint"] = "here: reflect-rl train asks the server"
-    refuse("rl.", idle)
+        refuse_given(settings, ("entropy",), unknown.format("entropy"), "rl.")
+        refuse_given(settings.options, ("exact_kl",), unknown.format("distance"), f"rl.{settings.algorithm}.")
+    if not (reflector and isinstance(reflector.model, ServedModel)):
+        refuse_given(settings, ("reflector_endpoint",), "here: reflect-rl train asks the server", "rl.")
 
 
 def _reinforced(
@@ -145,12 +151,13 @@ def _reinforced(
 ) -> list[Row]:
     if reflector and reflector.model is not policy:
         reflector.freeze()
-    critic = methods.make_critic(policy) if settings.critic else None
+    own = vars(settings.options)
+    critic = methods.make_critic(policy) if own.get("critic") else None
     for module in policy.model.modules() if settings.dropout_rate else ():
         if hasattr(module, "attention_dropout"):
             module.attention_dropout = settings.dropout_rate
     checkpoints, rng = Checkpoints(folder, policy, critic), np.random.default_rng([seed, 4])
-    before = checkpoints.reference() if settings.reference_kl else None
+    before = checkpoints.reference() if own.get("reference_kl") else None
     unseen = [for_validation(each) for each in stages] if settings.validate_every else []
     games = {"episodes": settings.validate_episodes, "greedy": True, "history": history, "seed": seed}
     games["one_model"] = reflector is not None and reflector.model is policy
@@ -174,7 +181,7 @@ def _reinforced(
             done = progress.step if number == progress.part else 0
             if done:
                 checkpoints.load_optimizer(optimizer)
-            envs, tasks = make_envs(stage, settings.batch), Tasks(stage)
+            envs, tasks = make_envs(stage, settings.batch), StageTasks(stage)
             learner = Learner(policy, optimizer, settings, rng, critic, before)
             for iteration in range(done, stage.iterations):  # line 23
                 if ended(number):
@@ -210,7 +217,7 @@ def _reinforced(
                     checkpoints.save(Iterations(number, iteration + 1, [random_state(rng)], cache, curve), optimizer)
                 if stop:
                     kept = f"saved in {folder}: the same call goes on" if folder else "not saved, without a folder"
-                    raise Stopped(f"stopped after {len(curve)} iterations, {kept}", curve)
+                    raise TrainingInterrupted(f"stopped after {len(curve)} iterations, {kept}", curve)
             envs.close()
             tasks.close()
     if _fingerprint(reflector) != frozen:
@@ -220,7 +227,7 @@ def _reinforced(
 
 def _iterate(
     envs: Any,
-    tasks: Tasks,
+    tasks: StageTasks,
     learner: Learner,
     reflector: Reflector | None,
     history: History,

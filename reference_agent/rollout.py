@@ -19,16 +19,16 @@ import numpy as np
 from natlang_envs.errors import UsageError, check_count, check_flag
 from natlang_envs.prompt import History, PathStep
 from reference_agent import processes
-from reference_agent.curriculum import Environment, Stage, Tasks, for_playing
+from reference_agent.curriculum import Environment, Stage, StageTasks, for_playing
 from reference_agent.models.language_model import LanguageModel
-from reference_agent.players import Answers, Decision, Reflector, check_players, decide, fitting_state
+from reference_agent.players import PolicyAnswers, PolicyDecision, Reflector, check_players, decide, fitting_state
 
 
 @dataclass
 class Episode:
-    """One sampled trajectory: what was decided at each step, what it earned, and whether it succeeded."""
+    """One sampled trajectory: its decisions, rewards and success."""
 
-    decisions: list[Decision] = field(default_factory=list[Decision])
+    decisions: list[PolicyDecision] = field(default_factory=list[PolicyDecision])
     rewards: list[float] = field(default_factory=list[float])
     success: bool = False
 
@@ -53,7 +53,7 @@ def sample_episodes(
     episodes = [Episode() for _ in task_ids]
     paths: list[list[PathStep]] = [[] for _ in task_ids]
     running = list(range(len(task_ids)))
-    known: Answers = {}
+    known: PolicyAnswers = {}
     if policy.origin is not None:
         policy.origin.check(chain.from_iterable(infos["admissible_commands"]))
     while running:  # line 26
@@ -127,7 +127,7 @@ def play(
     check_flag("greedy", greedy)
     stage = for_playing(env, split)
     rng = np.random.default_rng(check_count("seed", seed, 0))
-    envs, tasks = stage.make_many(episodes), Tasks(stage)
+    envs, tasks = stage.make_many(episodes), StageTasks(stage)
     sampled = [tasks.draw(rng) for _ in range(episodes)]
     with _without_dropout(policy, reflector.model if reflector else None):
         played = sample_episodes(envs, sampled, policy, reflector, history, None if greedy else rng)
@@ -137,7 +137,7 @@ def play(
 
 
 def success_rate(episodes: Iterable[Episode]) -> float:
-    """Return the share of episodes that succeeded. Raises `UsageError` if there are none."""
+    """Return the share of won episodes; raises `UsageError` if there are none."""
     episodes = list(episodes)
     if not episodes:
         raise UsageError("no episodes were played: play some to count their successes")

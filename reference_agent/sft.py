@@ -25,10 +25,10 @@ from reference_agent.checkpoint import Checkpoints, Steps, dropout_seed, random_
 from reference_agent.data_set import Example, as_examples
 from reference_agent.models.language_model import LanguageModel, NotFinite, check_finite
 from reference_agent.models.saycan import SayCanPolicy, head_of
-from reference_agent.players import Answers, Reflector, answer, take_role
+from reference_agent.players import PolicyAnswers, Reflector, answer, take_role
+from reference_agent.run.bounds import check_bounds, check_kind, check_rate, refuse_given
 from reference_agent.run.config import PolicySFTConfig, SFTConfig
-from reference_agent.run.idle import check_kind, check_rate, check_sft, idle_policy, refuse
-from reference_agent.run.inputs import digest_all, training
+from reference_agent.run.fingerprint import digest_all, training
 
 Report = Callable[[int, float, float], None]  # step, loss, norm of the gradient
 # The loss of a batch, in one summand for each of this process's micro-batches.
@@ -40,7 +40,7 @@ _NOTHING = (
 )
 
 
-class _Asked(NamedTuple):
+class _PromptedAnswer(NamedTuple):
     """A prompt, with the text to write after it or the listed label to choose."""
 
     prompt: str
@@ -60,7 +60,7 @@ def fine_tune_reflector(
     max_tokens: int = 48,
     one_model: bool = False,
 ) -> Reflector:
-    """Train `model` in place on {(R | p(s))}, and return it as a reflector (line 21).
+    """Train `model` in place on {(R | p(s))} into a reflector (line 21).
 
     Args:
         model: The model.
@@ -97,7 +97,7 @@ def fine_tune_policy(
     *,
     one_model: bool = False,
 ) -> LanguageModel:
-    """Train `model` in place on {(a | p(s), R, α(A(s)))}, and return it as a policy (line 22).
+    """Train `model` in place on {(a | p(s), R, α(A(s)))} into a policy (line 22).
 
     It learns from the examples that are `shown` to it: `CollectConfig` has `policy_trajectories` and
     `policy_negatives`. Arguments and errors are those of `fine_tune_reflector`; `reflect` says whether the prompts
@@ -117,16 +117,18 @@ def fine_tune_policy(
 def check_policy(
     model: LanguageModel, examples: Sequence[Example], config: PolicySFTConfig, reflect: bool = True
 ) -> None:
-    """Refuse settings or examples that teach a policy nothing, before anything is trained."""
     check_kind(config, PolicySFTConfig)
-    refuse("", idle_policy(config, reflect, head_of(model)))
-    check_sft(config)
+    if not reflect:
+        refuse_given(config, ("doubt",), "without reflections")
+    if (head := head_of(model)) != "labels":
+        refuse_given(config, ("smoothing",), f"with the head {head!r}, which has no list of labels to smooth over")
+    _check_settings(config)
     if not any(each.shown for each in examples):
         raise UsageError(_NOTHING)
 
 
 class Learned(NamedTuple):
-    """What the policy has learned by imitation, on at most 64 of its examples.
+    """How well the policy imitates on at most 64 of its examples.
 
     Attributes:
         accuracy: How often its likeliest command is the teacher's.
@@ -139,7 +141,6 @@ class Learned(NamedTuple):
     without: float | None
 
     def __str__(self) -> str:
-        """Say it in a line."""
         said = f"the policy chooses as the teacher {self.accuracy:.0%} of the time, chance {self.chance:.0%}"
         if self.without is None:
             return said
@@ -166,7 +167,7 @@ def choice_accuracy(
     shown = [each for each in examples if each.shown]
     asked = shown[:: max(1, -(-len(shown) // most))]
     questions = [(each.state, each.commands, each.reflection if reflect else None) for each in asked]
-    known: Answers = {}
+    known: PolicyAnswers = {}
     with torch.no_grad():
         answer(policy, questions, None, known)
     right = sum(
@@ -178,13 +179,18 @@ def choice_accuracy(
 
 
 def _check(model: LanguageModel, config: SFTConfig, role: str, one_model: bool) -> None:
-    """Refuse settings that cannot be, or weights that cannot be trained; then give these a role."""
     require_type(model, LanguageModel, "no model: give one, such as load_model() returns")
     check_flag("one_model", one_model)
-    check_sft(config)
-    check_rate(model, config, type(config)())
+    _check_settings(config)
+    check_rate(model, config)
     model.optimizer(config.learning_rate)
     take_role(model, role, one_model)
+
+
+def _check_settings(settings: SFTConfig) -> None:
+    check_bounds(settings, "")
+    if not settings.steps:
+        raise UsageError("steps is 0, which trains nothing: give 1 or more")
 
 
 def fine_tune_both(
@@ -217,7 +223,7 @@ def fine_tune_both(
 
 def _reflector_losses(model: LanguageModel, config: SFTConfig) -> Losses:
     def losses(batch: Sequence[Example]) -> Iterator[Tensor]:
-        asked = [_Asked(model.ask_reflection(each.state), model.space + each.reflection) for each in batch]
+        asked = [_PromptedAnswer(model.ask_reflection(each.state), model.space + each.reflection) for each in batch]
         for part, share in _parts(model, asked, config.microbatch, True):
             yield share * model.completion_loss([each.prompt for each in part], [each.answer for each in part])
 
@@ -227,14 +233,14 @@ def _reflector_losses(model: LanguageModel, config: SFTConfig) -> Losses:
 def _policy_losses(model: LanguageModel, reflect: bool, config: PolicySFTConfig, rng: np.random.Generator) -> Losses:
     writes = isinstance(model, SayCanPolicy)
 
-    def ask(example: Example) -> _Asked:
+    def ask(example: Example) -> _PromptedAnswer:
         choices = model.list_actions(example.commands, rng)
         said = example.reflection if reflect else None
         if said and rng.random() < config.doubt:
             said = said.replace(example.action, example.commands[int(rng.integers(len(example.commands)))])
         labels = tuple(choice.label for choice in choices)
         prompt = model.ask(example.state, said, choices)
-        return _Asked(prompt, example.action, labels, 0 if writes else example.commands.index(example.action))
+        return _PromptedAnswer(prompt, example.action, labels, 0 if writes else example.commands.index(example.action))
 
     def losses(batch: Sequence[Example]) -> Iterator[Tensor]:
         for part, share in _parts(model, [ask(each) for each in batch], config.microbatch, writes):
@@ -247,7 +253,7 @@ def _policy_losses(model: LanguageModel, reflect: bool, config: PolicySFTConfig,
     return losses
 
 
-def _choice_loss(logits: Tensor, asked: Sequence[_Asked], config: PolicySFTConfig) -> Tensor:
+def _choice_loss(logits: Tensor, asked: Sequence[_PromptedAnswer], config: PolicySFTConfig) -> Tensor:
     """Return the mean loss of choosing the right labels, whose targets are smoothed over each list."""
     log_probabilities = torch.log_softmax(logits, dim=1)
     targets = torch.tensor([each.target for each in asked])
@@ -260,15 +266,15 @@ def _choice_loss(logits: Tensor, asked: Sequence[_Asked], config: PolicySFTConfi
 
 
 def _parts(
-    model: LanguageModel, asked: Sequence[_Asked], size: int, by_token: bool
-) -> Iterator[tuple[Sequence[_Asked], float]]:
+    model: LanguageModel, asked: Sequence[_PromptedAnswer], size: int, by_token: bool
+) -> Iterator[tuple[Sequence[_PromptedAnswer], float]]:
     """Cut a batch into micro-batches of prompts of like length, which are padded little; 0 leaves it whole.
 
     Of several processes each gets its own ones. With each comes its share in the batch's mean loss, over the answers'
     tokens or over the answers.
     """
 
-    def weight(part: Sequence[_Asked]) -> int:
+    def weight(part: Sequence[_PromptedAnswer]) -> int:
         return sum(model.count(each.answer) + 1 for each in part) if by_token else len(part)
 
     size, total = min(size or len(asked), ceil(len(asked) / processes.count())), weight(asked)
@@ -311,7 +317,7 @@ def _tune(
         values: list[float] = []
         try:
             with dropout_seed(seed, 6, step):
-                norm = model.descend(optimizer, _noted(losses_of(batch), values), config.clip, together=True)
+                norm = model.descend(optimizer, _noted(losses_of(batch), values), config.max_norm, together=True)
             last_one = step + 1 == config.steps
             if last_one:
                 check_finite(optimizer)
@@ -328,7 +334,6 @@ def _tune(
 
 
 def _noted(losses: Iterator[Tensor], values: list[float]) -> Iterator[Tensor]:
-    """Yield losses one after another, and add their values to `values`."""
     for loss in losses:
         values.append(float(loss.detach()))
         yield loss

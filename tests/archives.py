@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from natlang_envs.autoexplore.changing.repositories import change_repositories
 from natlang_envs.autoexplore.dataset.catalogue import pinned_repository
+from natlang_envs.change.repositories import change_repositories
 from natlang_envs.evaluation import load_protocol
 
 

@@ -14,7 +14,7 @@ from statistics import fmean
 
 import pytest
 
-from leaderboard.result import LEDGER_FILE, Result, read_ledger
+from leaderboard.result import LEDGER_FILE, ReplayResult, read_ledger
 from natlang_envs.evaluation.protocols import load_protocol
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import Interval, two_level_interval
@@ -90,9 +90,13 @@ FIGURES = {
             for row, name in (
                 ("| random-legal", "random-legal"),
                 ("(reference line)", "bm25"),
+                ("in place of the memory", "recall-texts"),
                 ("words as the judge", "recall-words"),
             )
         ),
+        f"none of their files, wins {whole('autoexplore-depth1/v1/recall-words')} of the test at depth 1 and"
+        f" {whole('autoexplore-depth2/v1/recall-words')} at depth 2; random legal commands win"
+        f" {rate('autoexplore-depth1/v1/random-legal')} and {rate('autoexplore-depth2/v1/random-legal')}.",
         "untuned SmolLM2's lift | "
         + " | ".join(whole(f"{KNOWN}{board}/v1/recall-smollm2", mark="**") for board in ("-depth1", "-depth2", "")),
     ],
@@ -210,12 +214,12 @@ FIGURES = {
 
 
 @cache
-def ledger() -> dict[str, Result]:
+def ledger() -> dict[str, ReplayResult]:
     return read_ledger(ROOT / "leaderboard" / LEDGER_FILE)
 
 
 @cache
-def result(entry: str) -> Result:
+def result(entry: str) -> ReplayResult:
     """Return what the recording of an entry earned; the ledger's line must be of this very recording."""
     found = ledger()[entry]
     recording = (ROOT / "leaderboard/submissions" / entry / TRAJECTORIES_FILE).read_bytes()

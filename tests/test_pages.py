@@ -60,7 +60,7 @@ NOT_RUN = (
     Left(
         "autoexplore.md",
         r"natlang evaluate --protocol autoexplore-change-free",
-        "tests/natlang_envs/autoexplore/test_freely_env.py lets a model play",
+        "tests/natlang_envs/change/test_free_env.py lets a model play",
     ),
     Left("contract.md", r"pytest", OWN),
     Left("evaluate.md", r".* --backend ray", GPU),
@@ -85,7 +85,7 @@ CHECKOUT = {"own_repository.md": "natlang_envs", "new_environment.md": "examples
 """The folder of the checkout that a page's commands are about."""
 AFTER = {"evaluate.md": "start.md"}
 """The page whose files a page's reader has."""
-TYPED = {"own_repository.md": "cd evaluation\nid statistics.py\n"}
+TYPED = {"own_repository.md": "cd dangerous_taxi\nid render.py\n"}
 """What a page's reader types where a command asks."""
 REPLACED = {"MODEL": "a-model", " DIR": " exported", " RUN": " run"}
 LABELS = {

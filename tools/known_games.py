@@ -91,7 +91,6 @@ def game(env: gymnasium.Env[str, str], recorded: Trajectory, horizon: int) -> It
 
 
 def page() -> str:
-    """Return the text of the page."""
     protocol = load_protocol(PROTOCOL)
     env = protocol.make_env()
     played = list(read_trajectories(ENTRY / TRAJECTORIES_FILE))

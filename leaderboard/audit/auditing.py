@@ -1,6 +1,6 @@
 """Runs an entry's agent again on episodes that nobody could foresee, and compares what it does with the recording.
 
-The agent is in a process of its own that sees what a player sees, as text: see `leaderboard.audit.outside`.
+The agent is in a process of its own that sees what a player sees, as text: see `leaderboard.audit.agent_process`.
 """
 
 from __future__ import annotations
@@ -12,60 +12,60 @@ from dataclasses import dataclass
 from math import comb, log, sqrt
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
-from leaderboard.audit.games import CORES, Dealt, Place, Told
-from leaderboard.audit.outside import PATIENCE, Outside, outside
+from leaderboard.audit.agent_process import AgentOptions, AgentProcess, start_agent
+from leaderboard.audit.sessions import CORES, AuditSession, StepChances, in_parallel
 from leaderboard.rounds import check_committed_agent
 from leaderboard.schema import Submission
 from leaderboard.verify import beside_of, verify
 from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import agent_names
-from natlang_envs.evaluation.live import find_round, why_development
+from natlang_envs.evaluation.live import find_round
 from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import paired_p
 from natlang_envs.tasks import DrawnTasks
 from natlang_envs.trajectory import stream_trajectories
 
-EPISODES = 200  # of the protocol, and as many on tasks that it does not list, where there are so many
+EPISODES = 200  # of the protocol, and up to as many on tasks that it does not list
 _MOST_DRIFT = 0.05  # of the steps: rounding seldom decides
-_MOST_OTHERS = 0.02  # of the episodes of a live round: a draw that lies between two actions is rarer still
-_FEWEST = 30  # unlisted tasks that say something
+_MOST_OTHERS = 0.02  # of the episodes of a live round: a random number between two actions is rarer still
+_FEWEST = 30  # unlisted tasks from which anything follows
 _DOUBT = 0.05
 _FRESH_DOUBT = 0.01  # other tasks may be a little harder
 _SURPRISE = 4.0  # standard deviations
-_NEVER = 1e-9  # the chance of an action that an agent cannot have drawn
+_NEVER = 1e-9  # the probability of an action that an agent cannot have sampled
 
 
 @dataclass(frozen=True)
 class Audit:
-    """What an audit found.
+    """The findings of an audit.
 
     Attributes:
         entry: The entry, `<protocol>/<name>`.
         recording: The SHA-256 of its recording.
-        same: Steps at which the agent chooses the recorded action, when it is led along the recorded episodes with the
-            random numbers that the runner gives.
-        drifted: Further steps at which the recorded action is all but as likely as the one chosen now.
-        impossible: Steps at which the agent never draws the recorded action.
+        same: Steps at which the agent chooses the recorded action, when it is guided along the recorded episodes with
+            the random numbers that the runner gives.
+        drifted: Further steps at which the recorded action is nearly as likely as the one chosen now.
+        impossible: Steps at which the agent gives the recorded action no probability.
         steps: The number of those steps.
-        surprise: For an agent that draws and tells its chances: how much less likely the recorded actions are than
-            draws are, in standard deviations; negative where they are more likely. None for others.
-        recorded: Successes among the picked episodes in the recording.
-        again: Successes when the agent plays them freely, with other random numbers.
+        surprise: For an agent that samples and states probabilities: how much less likely the recorded actions are than
+            samples are, in standard deviations; negative where they are more likely. None for others.
+        recorded: Successes in the recording, of the selected episodes.
+        again: Successes in the same episodes when the agent plays by its own choices, with other random numbers.
         p: The p-value of both success rates being equal, by a paired test.
         fresh: Successes on tasks of the same split that the protocol does not list.
-        played_fresh: How many these are; 0 where hardly any are left, since the protocol lists the split.
-        fresh_p: The probability of so few successes, if these tasks were won as often as the recorded ones.
-        sampling: Whether the entry and its agent say that it draws.
-        exact: Whether the recorded draws must be those that the agent makes of the runner's random numbers.
-        others: The picked episodes in which it chooses another action than the recorded one.
-        episodes: The number of the picked episodes.
-        open: What could not be shut off from the agent on this machine.
+        played_fresh: The number of these tasks; 0 where the protocol lists nearly all of the split.
+        fresh_p: The probability of at most that number of successes, if these tasks were won as often as the others.
+        sampling: Whether the entry and its agent say that it samples.
+        exact: Whether the recorded actions must be those that the runner's random numbers give.
+        others: The selected episodes in which the agent chooses another action than the recorded one.
+        episodes: The number of the selected episodes.
+        open: What the agent can reach on this machine.
     """
 
     entry: str
@@ -111,7 +111,7 @@ class Audit:
         return ""
 
     @property
-    def said(self) -> str:
+    def summary(self) -> str:
         """The findings in one line."""
         fresh = f"{self.fresh} of {self.played_fresh} on tasks drawn afresh (p = {self.fresh_p:.2g})"
         return (
@@ -127,14 +127,9 @@ def audit(
     agent: str,
     beacon: str,
     *,
-    files: Path | None = None,
-    patience: float = PATIENCE,
-    network: bool = False,
-    variables: Sequence[str] = (),
-    isolated: bool = True,
-    gpu: bool = False,
     jobs: int | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
+    **options: Unpack[AgentOptions],
 ) -> Audit:
     """Run an entry's agent again, in a process of its own that sees what a player sees.
 
@@ -142,15 +137,10 @@ def audit(
         folder: The entry.
         agent: Its agent, as `natlang evaluate --agent` takes it.
         beacon: A public text that was fixed only after the entry was committed, such as the digest of a later commit;
-            with the recording's digest it picks the episodes and seeds the random numbers.
-        files: A folder with everything that the agent needs; without it, what `agent` names is shown to it alone.
-        patience: Seconds that it may take for one answer.
-        network: Let it use the network, as one that asks an endpoint must.
-        variables: Names of environment variables that it is shown.
-        isolated: Use bubblewrap where it works; without it no audit passes.
-        gpu: Show it the machine's NVIDIA GPUs.
+            with the recording's digest it selects the episodes and seeds the random numbers.
         jobs: Processes that share the episodes of one of our players, two by default; others get all in order.
         progress: Called with the number of episodes that have ended and that of all.
+        options: What the agent may use: see `leaderboard.audit.agent_process.AgentOptions`.
 
     Raises:
         UsageError: The beacon is empty or an option; it is no entry; the agent asks for the environment itself, is not
@@ -165,18 +155,10 @@ def audit(
     digest = hashlib.sha256(f"{beacon}\n{submission.trajectories_sha256}".encode()).digest()
     rng = np.random.default_rng(list(digest))
     total = len(protocol.episodes) * submission.run.runs
-    picked = {int(each) for each in rng.choice(total, size=min(EPISODES, total), replace=False)}
+    selected = {int(each) for each in rng.choice(total, size=min(EPISODES, total), replace=False)}
     every = list(stream_trajectories(folder / TRAJECTORIES_FILE))
-    recorded = [each for number, each in enumerate(every) if number in picked]
+    recorded = [each for number, each in enumerate(every) if number in selected]
     fresh = unlisted(protocol, rng)
-    options: dict[str, Any] = {
-        "files": files,
-        "patience": patience,
-        "network": network,
-        "variables": variables,
-        "isolated": isolated,
-        "gpu": gpu,
-    }
     done, whole, one = 0, 2 * len(recorded) + len(fresh), Lock()
 
     def ended(count: int) -> None:
@@ -186,61 +168,51 @@ def audit(
             progress(done, whole)
 
     with ExitStack() as held:
-        player = held.enter_context(outside(agent, **options))
-        check_agent(submission, player, beside_of(folder))
-        if files is None and not network:
-            _check_learned(submission, player)
+        process = held.enter_context(start_agent(agent, **options))
+        check_agent(submission, process, beside_of(folder))
+        if options.get("files") is None and not options.get("network"):
+            _check_learned(submission, process)
         # Weights remember no episode, so that two processes may share the work; other agents get all in order.
-        alone = not (player.shown.own_loader and player.shown.checkpoint)
+        alone = not (process.files.own_loader and process.files.checkpoint)
         if alone and jobs is not None:
             raise UsageError("this agent gets all episodes in order, in one process: leave out --jobs")
         more = 0 if alone else (jobs or CORES) - 1
-        players = [player, *(held.enter_context(outside(agent, **options)) for _ in range(more))]
-        table = Dealt([held.enter_context(Place(protocol, each, ended)) for each in players])
-        stated = not submission.deterministic if submission.run.sampling is None else submission.run.sampling
-        sampling = stated and player.facts.sampling
-        led = table.led(recorded)
-        again = table.free([(each.task_id, each.seed, _seed(rng)) for each in recorded])
-        won_fresh = sum(table.free([(task_id, int(rng.integers(2**31)), _seed(rng)) for task_id in fresh]))
-        open_ = player.open
+        processes = [process, *(held.enter_context(start_agent(agent, **options)) for _ in range(more))]
+        sessions = [held.enter_context(AuditSession(protocol, each, ended)) for each in processes]
+        sampling = submission.samples and process.facts.sampling
+        guided = in_parallel(AuditSession.guide, sessions, recorded)
+        starts = [(each.task_id, each.seed, _seed(rng)) for each in recorded]
+        again = in_parallel(AuditSession.play, sessions, starts)
+        starts = [(task_id, int(rng.integers(2**31)), _seed(rng)) for task_id in fresh]
+        won_fresh = sum(in_parallel(AuditSession.play, sessions, starts))
     return Audit(
         entry=f"{protocol.name}/{submission.name}",
         recording=submission.trajectories_sha256,
-        same=sum(each.same for each in led),
-        drifted=sum(each.drifted for each in led),
-        impossible=sum(told.chance < _NEVER for each in led for told in each.told),
-        surprise=_surprise([step for each in led for step in each.told]) if sampling else None,
+        same=sum(each.same for each in guided),
+        drifted=sum(each.drifted for each in guided),
+        impossible=sum(step.recorded < _NEVER for each in guided for step in each.chances),
+        surprise=_surprise([step for each in guided for step in each.chances]) if sampling else None,
         fresh=won_fresh,
         played_fresh=len(fresh),
-        fresh_p=_so_few(won_fresh, len(fresh), sum(each.success for each in every), total),
+        fresh_p=_at_most_p(won_fresh, len(fresh), sum(each.success for each in every), total),
         steps=sum(len(each.actions) for each in recorded),
         recorded=sum(each.success for each in recorded),
         again=sum(again),
         p=paired_p(_by_episode([each.success for each in recorded]), _by_episode(again)),
         sampling=sampling,
-        exact=sampling and not network and find_round(protocol.name) is not None,
-        others=sum(one.same < len(each.actions) for one, each in zip(led, recorded, strict=True)),
+        exact=sampling and not options.get("network") and find_round(protocol.name) is not None,
+        others=sum(one.same < len(each.actions) for one, each in zip(guided, recorded, strict=True)),
         episodes=len(recorded),
-        open=open_,
+        open=process.open,
     )
 
 
-def check_agent(submission: Submission, player: Outside, beside: Path) -> None:
-    """Check that an agent can be audited, and is of the weights that an entry names and of what was committed.
-
-    Args:
-        submission: What the entry's submitter says.
-        player: The agent.
-        beside: The folder of `commitments`.
-
-    Raises:
-        UsageError: It is not.
-    """
-    check_committed_agent(submission, player.shown, beside)
-    if player.facts.privileged:
+def check_agent(submission: Submission, agent: AgentProcess, beside: Path) -> None:
+    """Raise `UsageError` unless an agent can be audited, and has the entry's weights and committed files."""
+    check_committed_agent(submission, agent.files, beside)
+    if agent.facts.privileged:
         raise UsageError("an agent that sees the environment itself is a reference line: there is nothing to audit")
-    stated = submission.run.provenance.checkpoint if submission.run.provenance is not None else ""
-    found = player.shown.checkpoint
+    stated, found = submission.checkpoint, agent.files.checkpoint
     if stated != found:
         of_entry, of_agent = (f"SHA-256 {each[:12]}…" if each else "none" for each in (stated, found))
         raise UsageError(
@@ -249,10 +221,9 @@ def check_agent(submission: Submission, player: Outside, beside: Path) -> None:
         )
 
 
-def _check_learned(submission: Submission, player: Outside) -> None:
+def _check_learned(submission: Submission, agent: AgentProcess) -> None:
     """Refuse a function that is called a model, although nothing that it has can have been learned."""
-    function = player.shown.kind not in agent_names()
-    if function and not submission.is_hand_written:
+    if agent.files.kind not in agent_names() and not submission.is_hand_written:
         raise UsageError(
             "the entry says that a model plays, and this agent has neither weights nor an endpoint: name its folder by "
             "--files, let it use the --network, or pack it as hand-written"
@@ -260,18 +231,18 @@ def _check_learned(submission: Submission, player: Outside) -> None:
 
 
 def unlisted(protocol: Protocol, rng: np.random.Generator) -> list[str]:
-    """Return different tasks of a protocol's kind that it does not list; none where there are hardly any.
+    """Return different tasks that a protocol does not list; none where its split has fewer than 30 of them.
 
-    Where tasks can be drawn anew, no list has them; else they are others of the protocol's split.
+    A board with live rounds has tasks that no list holds; those of any other are from the protocol's split.
     """
     listed = {each.task_id for each in protocol.episodes}
     tasks = unwrap(protocol.make_env()).tasks
-    live = find_round(protocol.name) or not why_development(protocol.name)
+    live = find_round(protocol.name) or not protocol.development
     draw = tasks.draw_new if live and isinstance(tasks, DrawnTasks) else tasks.draw
     found: dict[str, None] = {}
     for _ in range(20 * EPISODES):
-        if (drawn := draw(rng.random)) not in listed:
-            found[drawn] = None
+        if (task_id := draw(rng.random)) not in listed:
+            found[task_id] = None
         if len(found) == EPISODES:
             break
     return list(found) if len(found) >= _FEWEST else []
@@ -285,19 +256,19 @@ def _by_episode(successes: Sequence[bool]) -> dict[str, list[bool]]:
     return {str(number): [each] for number, each in enumerate(successes)}
 
 
-def _so_few(won: int, played: int, others_won: int, others: int) -> float:
-    """Return the chance of at most so many successes, if both groups win alike (Fisher's exact test, one side)."""
+def _at_most_p(won: int, played: int, others_won: int, others: int) -> float:
+    """Return the probability of at most `won` successes, if both groups win alike (Fisher's exact test, one side)."""
     successes = won + others_won
     ways = sum(comb(successes, each) * comb(played + others - successes, played - each) for each in range(won + 1))
     return ways / comb(played + others, played)
 
 
-def _surprise(steps: Sequence[Told]) -> float | None:
-    """Return by how many standard deviations -log p of the recorded actions exceeds that of draws."""
+def _surprise(steps: Sequence[StepChances]) -> float | None:
+    """Return by how many standard deviations -log p of the recorded actions exceeds that of samples."""
     excess = variance = 0.0
-    for chances, chance in steps:
+    for chances, recorded in steps:
         logs = [(each, log(each)) for each in chances if each > 0]
-        entropy = -sum(each * said for each, said in logs)
-        variance += sum(each * said * said for each, said in logs) - entropy**2
-        excess += -log(max(chance, 1e-12)) - entropy
+        entropy = -sum(each * nats for each, nats in logs)
+        variance += sum(each * nats * nats for each, nats in logs) - entropy**2
+        excess += -log(max(recorded, 1e-12)) - entropy
     return excess / sqrt(variance) if variance > 0 else None

@@ -1,13 +1,11 @@
 """The static site.
 
 pages       writes it: the first page, a page a board, a page an entry
-overview    the first page: who is best on which board, and where its heads link to
+overview    the first page: the best agents of each board, and the links of all pages
 episodes    the episodes that an entry's page shows, and any other one as text
-failures    why an entry's episodes and commands fail
-paper       a board in LaTeX, Markdown and BibTeX
+entries     the other parts of an entry's page
+exports     a board as CSV, JSON, LaTeX, Markdown and BibTeX, and the recordings
 plots       its pictures
-downloads   its CSV, JSON and recordings
-players     published players of entries, by their SHA-256
 references  the best reference line of each board
 """
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import gymnasium
 
-from leaderboard.result import Result
+from leaderboard.result import ReplayResult
 from leaderboard.rounds import protocol_of
 from leaderboard.verify import beside_of, opened
 from natlang_envs.env import NatLangEnv, unwrap
@@ -22,19 +22,14 @@ from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 from natlang_envs.spaces import escape_surrogates
 from natlang_envs.trajectory import Trajectory, parse_line, play_again, stream_lines
 
-SHOWN = 12  # successes, and as many failures, that a page shows at least where there are so many
+SHOWN = 12  # successes, and as many failures, that a page shows at least if the entry has them
 
 
-def shown_episodes(result: Result, protocol: Protocol, kinds: dict[str, dict[str, str]]) -> list[int]:
+def shown_episodes(result: ReplayResult, protocol: Protocol, kinds: dict[str, dict[str, str]]) -> list[int]:
     """Return the numbers, from 0, of the episodes that an entry's page shows.
 
     These are the first success and the first failure of each kind of task, and the first of all until there are 12 of
-    either; which they are depends on the outcomes alone, so that nobody chooses them.
-
-    Args:
-        result: What replay derived.
-        protocol: The entry's protocol.
-        kinds: What `leaderboard.result.kinds_of` says of it.
+    either. They depend on the outcomes alone, so nobody chooses them. `kinds` is `kinds_of(protocol)`.
     """
     runs = len(result.outcomes) // len(protocol.episodes)
     of = [set(kinds[episode.task_id].items()) for episode, _ in protocol.plays(runs)]
@@ -59,15 +54,10 @@ def viewed(protocol: Protocol) -> gymnasium.Env[str, str] | None:
 
 
 def script_of(recording: Path, numbers: list[int], env: gymnasium.Env[str, str] | None) -> bytes:
-    """Return the script with some episodes that the viewer loads.
+    """Return the script with episodes that the viewer loads; without an environment it has no observations.
 
-    It is a script and no JSON so that a page that is opened from a file can load it; it calls one function of the
-    viewer with JSON, packed by gzip and in base64.
-
-    Args:
-        recording: The entry's recording.
-        numbers: The episodes, from 0, in rising order.
-        env: What shows their observations; None if it cannot be made here.
+    It is a script, since a page that is opened from a file can load nothing else. It calls one function of the viewer
+    with JSON, packed by gzip and in base64.
     """
     found = [_shown(env, each) for each in _episodes(recording, numbers)]
     packed = gzip.compress(json.dumps(found, separators=(",", ":")).encode(), mtime=0)
@@ -78,7 +68,7 @@ def episode_text(folder: Path, number: int) -> str:
     """Return an episode of an entry as text, step by step.
 
     Args:
-        folder: The entry: a folder with its two files.
+        folder: The entry.
         number: The episode, from 1, in the order of the recording.
 
     Raises:
@@ -98,8 +88,8 @@ def episode_text(folder: Path, number: int) -> str:
         lines += ["", f"Step {step + 1}" if step < len(recorded.actions) else "End", observation]
         if step < len(recorded.actions):
             lines.append(f"Listed: {'; '.join(info['admissible_commands'])}")
-            if (said := recorded.reflections[step]) is not None:
-                lines.append(f"Said: {said}")
+            if (reflection := recorded.reflections[step]) is not None:
+                lines.append(f"Said: {reflection}")
             lines.append(f"> {recorded.actions[step]}   (reward {recorded.rewards[step]:g})")
     lines.append("Success" if recorded.success else "No success")
     env.close()
@@ -135,14 +125,14 @@ def _shown(env: gymnasium.Env[str, str] | None, recorded: Trajectory) -> dict[st
 
 def _replayed(env: gymnasium.Env[str, str], recorded: Trajectory) -> dict[str, Any]:
     # The default picture only says the observation and the commands again.
-    draws = type(unwrap(env)).render is not NatLangEnv.render
+    has_pictures = type(unwrap(env)).render is not NatLangEnv.render
     texts: list[str] = []
     listed: list[str] = []
     pictures: list[str] = []
     for observation, _, _, _, info in play_again(env, recorded):
         texts.append(observation)
         listed.append("\n".join(info["admissible_commands"]))
-        if draws:
+        if has_pictures:
             pictures.append(str(env.render()))
     return {
         "observations": _shortened(texts),

@@ -69,7 +69,6 @@ def _version(table: Table) -> int:
 
 
 def _family(protocol: Protocol) -> str:
-    """Return the name of an environment's family, such as `ALFWorld`."""
     known = registration_of(protocol.env_id)
     return known.entry_point.rpartition(":")[2].removesuffix("Env") if known else protocol.env_id
 
@@ -84,15 +83,12 @@ def _board(table: Table) -> Board:
 
 
 def addresses(docs: str, repository: str) -> dict[str, str]:
-    """Return where a page links to, by the words of the link; an address without `://` is seen from the first page.
+    """Return the addresses of a page's links, by their words; one without `://` is relative to the first page.
 
     Args:
-        docs: Where the documentation's site is; if empty, its pages are linked to in the repository, and where that is
-            unknown too, what the first page says.
+        docs: The address of the documentation's site. Where it is empty, links lead to the repository's pages, and
+            where that is unknown too, to the first page.
         repository: The address of the repository, or an empty text.
-
-    Raises:
-        UsageError: An address is neither a relative one nor one of the web.
     """
     for each in (docs, repository):
         if ":" in each and not re.match(r"https?://[^\s\"'<>]+$", each):
@@ -107,7 +103,6 @@ def addresses(docs: str, repository: str) -> dict[str, str]:
 
 
 def repository_of(submissions: Path) -> str:
-    """Return the address of the repository: that of the package, or where the entries' checkout came from."""
     urls = dict(each.split(", ", 1) for each in metadata.metadata("natlang-envs").get_all("Project-URL") or ())
     remote = urls.get("Repository") or git(["remote", "get-url", "origin"], submissions) or ""
     found = re.fullmatch(r"(?:https?://(?:[^@/]+@)?|(?:ssh://)?git@)([\w.-]+)[:/](.+?)(?:\.git)?/?", remote)

@@ -1,8 +1,8 @@
 """Writes the static site: the tables, a page an entry with its replayed episodes, and the files it was made from.
 
-Every page stands alone: no other address is loaded, and its content security policy admits nothing but the style and
-the script written into it. Names, descriptions and reflections come from strangers; the templates escape everything,
-and inside the inline JSON `<`, `>`, `&` and `'` are written as JSON escapes.
+No page loads another address: its content security policy admits only the style and the script written into it. Names,
+descriptions and reflections come from strangers; the templates escape everything, and inside the inline JSON `<`, `>`,
+`&` and `'` are written as JSON escapes.
 """
 
 from __future__ import annotations
@@ -26,14 +26,13 @@ from markupsafe import Markup
 
 from leaderboard.result import KindScore, by_kind, kinds_of
 from leaderboard.schema import SUBMISSION_FILE, one_line, read_bounded
-from leaderboard.site.downloads import as_csv, as_json, repacked
+from leaderboard.site.entries import answers_told, failures, files_of, player_of, write_players
 from leaderboard.site.episodes import SHOWN, script_of, shown_episodes, viewed
-from leaderboard.site.failures import answers_told, failures
+from leaderboard.site.exports import as_csv, as_json, as_of, bibtex, latex, markdown, repacked
 from leaderboard.site.overview import addresses, families, repository_of
-from leaderboard.site.paper import as_of, bibtex, latex, markdown
-from leaderboard.site.players import files_of, player_of, write_players
 from leaderboard.site.plots import learning_curves, size_against_success
 from leaderboard.site.references import with_references
+from leaderboard.standings.columns import columns_of, count, percent
 from leaderboard.standings.live import LiveRow, LiveTable, live_tables
 from leaderboard.standings.rows import Row, Table
 from leaderboard.standings.tables import standings, without_board
@@ -47,15 +46,15 @@ from natlang_envs.files import whole_folder
 INDEX_FILE = "index.html"
 LIVE_FILE = "live.html"
 EPISODES_FILE = "episodes.js"
-_WORTH_A_PROCESS = 20  # entries: starting one takes as long as writing so many
-_MOST_TEXT = 20_000  # characters of a table that stands in the page too, and not only in a file beside it
+_WORTH_A_PROCESS = 20  # entries: starting one takes as long as writing them
+_MOST_TEXT = 20_000  # characters of a table that is in the page too, and not only in a file beside it
 _MOST_IN_A_BATCH = 25  # entries that one process writes one after the other
 _MARK = '<meta name="generator" content="natlang-leaderboard">'
 
 
 @dataclass(frozen=True)
 class About:
-    """What all pages say beside their rows: where the links of their heads lead to, and as of which commit they are."""
+    """What all pages share: the addresses of their links, and their commit."""
 
     addresses: dict[str, str]
     as_of: str
@@ -154,6 +153,7 @@ def write_board(table: Table, folder: Path, about: About, *, live: bool = False)
         files=["rows.csv", *(file for file, _ in texts.values())],
         data=data,
         up=up,
+        columns=columns_of("board"),
         plot=size_against_success(table.rows),
         curves=learning_curves(table.entries),
         tracks=sorted({each for row in table.rows for each in row.tracks}),
@@ -165,7 +165,6 @@ def write_board(table: Table, folder: Path, about: About, *, live: bool = False)
 
 
 def _write_file(path: Path, content: bytes) -> None:
-    """Write a file into the folder that becomes the site when all are there."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
 
@@ -179,7 +178,6 @@ def _check_out(out: Path) -> None:
 
 
 def _write_entries(rows: Sequence[Row], folder: Path, about: About) -> None:
-    """Write all pages of entries, where there are many with a process a core: each replays what it shows."""
     batches = _batches(rows)
     cores = min(os.cpu_count() or 1, len(rows) // _WORTH_A_PROCESS, len(batches))
     if cores < 2:
@@ -229,6 +227,7 @@ def _write_entry(
         about=about,
         row=row,
         entry=entry,
+        columns=columns_of("entry"),
         player=(player := player_of(row)),
         player_here=player is not None and bool(files_of(player)),
         files=(SUBMISSION_FILE, TRAJECTORIES_FILE),
@@ -267,37 +266,17 @@ def _templates() -> Environment:
         keep_trailing_newline=True,
     )
     filters: dict[str, Callable[..., str]] = {
-        "percent": _percent,
+        "percent": percent,
         "interval": _interval,
-        "count": _count,
-        "decimal": _decimal,
-        "p": _p,
+        "count": count,
+        "p": "{:.2f}".format,
     }
     environment.filters.update(filters)  # pyright: ignore[reportUnknownMemberType]
     return environment
 
 
-def _percent(value: float) -> str:
-    return f"{100 * value:.1f}"
-
-
 def _interval(score: Score | KindScore | LiveRow) -> str:
-    return f"{_percent(score.interval.low)} to {_percent(score.interval.high)}"
-
-
-def _count(value: int) -> str:
-    """Return a whole number with thin no-break spaces between the thousands."""
-    return f"{value:,}".replace(",", "\u202f")
-
-
-def _decimal(value: float | None) -> str:
-    """Return a number with two places and a true minus sign, or a dash for none."""
-    return "\u2013" if value is None else f"{value:.2f}".replace("-", "\u2212")
-
-
-def _p(value: float) -> str:
-    """Return a p-value with two places."""
-    return f"{value:.2f}"
+    return f"{percent(score.interval.low)} to {percent(score.interval.high)}"
 
 
 def _render(templates: Environment, name: str, *, scripts: Sequence[str], pieces: bool = False, **values: Any) -> str:

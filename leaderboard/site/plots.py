@@ -1,4 +1,4 @@
-"""Pictures of a board, as SVG that stands in its page. Numbers are ours; names of strangers are escaped."""
+"""Pictures of a board, as SVG in its page. Numbers are ours; names of strangers are escaped."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from leaderboard.standings.rows import Row
 
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _BOTTOM, _TOP = 640, 280, 60, 24, 36, 12
 _UNITS = {0: "1", 3: "1 thousand", 6: "1 million", 9: "1 billion", 12: "1 trillion"}
-_MOST_CURVES = 8  # the best rows; more lines cannot be told apart
+_MOST_CURVES = 8  # the best rows; more lines look alike
 _MOST_POINTS = 20
 
 
@@ -36,7 +36,7 @@ def size_against_success(rows: Sequence[Row]) -> Markup:
         ends = f'y1="{_up(score.interval.low):.1f}" y2="{_up(score.interval.high):.1f}"'
         parts.append(f'<line class="whisker" x1="{at:.1f}" x2="{at:.1f}" {ends}/>')
         parts.append(f'<circle cx="{at:.1f}" cy="{_up(score.success_rate):.1f}" r="4"/>')
-        # Rows of one size stand on one line: their numbers go by turns to its left and right.
+        # Rows of one size have one line: their numbers alternate between its left and right.
         aside = f'x="{at - 9:.1f}" text-anchor="end"' if number % 2 else f'x="{at + 9:.1f}"'
         parts.append(f'<text {aside} y="{_up(score.success_rate) + 4:.1f}">{number}</text></g>')
     names = [Markup("<li>{}</li>").format(row.entry.submission.name) for row, _ in sized]
@@ -72,7 +72,6 @@ def _up(share: float) -> float:
 
 
 def _shares() -> list[str]:
-    """Return the horizontal lines of a success rate, with their labels."""
     parts: list[str] = []
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         parts.append(f'<line x1="{_LEFT}" x2="{_WIDTH}" y1="{_up(share):.1f}" y2="{_up(share):.1f}"/>')
@@ -89,7 +88,6 @@ def _unit(text: str) -> str:
 
 
 def _picture(label: str, parts: list[str], names: Sequence[Markup] = (), *, ordered: bool = False) -> Markup:
-    """Return a picture, beside it the names of what it shows."""
     view = f'viewBox="0 0 {_WIDTH} {_HEIGHT}"'
     picture = f'<svg class="plot" role="img" aria-label="{label}" {view}>{"".join(parts)}</svg>'
     tag = "ol" if ordered else "ul"

@@ -5,43 +5,33 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from leaderboard.baselines import REFERENCE_LINES, note_rerun, pack_baseline
+from leaderboard.baselines import REFERENCE_LINES, note_rerun, play_baseline
 from leaderboard.standings.rows import Row, Table
 from leaderboard.standings.tables import standings
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation.agents import baseline_names, load_agent
+from natlang_envs.evaluation.agents import baseline_names
 from natlang_envs.evaluation.live import find_round
 from natlang_envs.evaluation.protocols import Protocol
-from natlang_envs.evaluation.runner import evaluate
-from natlang_envs.evaluation.runs import provenance
 
 
 def with_references(tables: list[Table], folder: Path) -> list[Table]:
     """Add the built-in players to every table that has no reference line and is of no live round.
 
-    Args:
-        tables: The tables.
-        folder: An empty folder for the entries; it must be there as long as their rows are used.
+    Their entries go into `folder`, which must exist as long as the rows are used.
     """
     return [
         table
         if any(row.reference for row in table.rows) or find_round(table.protocol.name)
-        else replace(table, rows=(*table.rows, *_rows(table.protocol, folder)))
+        else replace(table, rows=(*table.rows, *_rows(table.protocol, folder / table.protocol.name.replace("/", "-"))))
         for table in tables
     ]
 
 
 def _rows(protocol: Protocol, folder: Path) -> list[Row]:
-    submissions = folder / "boards" / protocol.name.replace("/", "-") / "submissions"
-    made: list[Path] = []
-    for name in baseline_names(protocol.env_id):
-        if name not in (*REFERENCE_LINES, "random"):
-            continue
-        agent, run = load_agent(name), folder / "runs" / protocol.name / name
-        try:
-            evaluate(agent, protocol, name=name, out=run, source=provenance("built-in", name))
-            made.append(pack_baseline(run, name, agent, submissions))
-        except UsageError:  # the data of this protocol are not on this machine: its table has no reference line
-            return []
-    note_rerun(submissions, made)
-    return [row for table in standings(submissions) for row in table.rows] if made else []
+    names = [name for name in baseline_names(protocol.env_id) if name in (*REFERENCE_LINES, "random")]
+    try:
+        made = [play_baseline(protocol, name, folder) for name in names]
+    except UsageError:  # the data of this protocol are not on this machine: its table has no reference line
+        return []
+    note_rerun(folder / "submissions", made)
+    return [row for table in standings(folder / "submissions") for row in table.rows] if made else []

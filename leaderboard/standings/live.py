@@ -22,19 +22,15 @@ _TIED = 0.05
 
 @dataclass(frozen=True)
 class LiveRow:
-    """An agent on a live board: its last rounds, at most three, that are closed.
+    """An agent on a live board: its last closed rounds, at most three.
 
     Attributes:
-        rank: 1 and up; None without one.
         tied: Whether a paired test on the rounds that both played cannot tell it from the ranked row above.
-        name: The agent.
-        rounds: For each month the row of its entry, oldest first; None where it was committed and no entry came, which
-            counts as no success.
-        success_rate: The mean over these rounds.
-        interval: Its 95% interval, over tasks and rounds.
+        rounds: For each month the row of its entry, oldest first; None for a commitment without an entry, a round that
+            counts as lost.
+        interval: The 95% interval of the success rate, over tasks and rounds.
         static: Its row on the board whose tasks are public, if it has one and played it with the same weights.
-        gap: The success rate less that of `static`; below 0 it is what the agent owes to having seen the tasks.
-        gap_interval: The 95% interval of the gap.
+        gap: The success rate less that of `static`; a negative one is what the agent owes to known tasks.
         reason: Why it has no rank, or an empty string.
     """
 
@@ -56,7 +52,7 @@ class LiveRow:
             f"{month} {task}": found
             for month, row in self.rounds
             if row is not None
-            for task, found in row.entry.result.by_task(row.entry.protocol).items()
+            for task, found in row.entry.by_task.items()
         }
 
 
@@ -64,11 +60,7 @@ class LiveRow:
 class LiveTable:
     """The rows of a live board, ranked ones first, each best first.
 
-    Attributes:
-        board: The name of the board with public tasks.
-        months: Its rounds that are closed, oldest first.
-        running: The rounds that have begun, with the number of agents committed to each.
-        rows: Its rows.
+    `months` are its closed rounds, oldest first; `running` are open ones with the number of agents committed to each.
     """
 
     board: str
@@ -78,13 +70,7 @@ class LiveTable:
 
 
 def live_tables(tables: Sequence[Table], submissions: Path, day: date | None = None) -> list[LiveTable]:
-    """Return the tables of the live boards to whose rounds somebody committed.
-
-    Args:
-        tables: All tables, as `standings` returns them.
-        submissions: The folder of all entries.
-        day: The day on which it is asked which rounds are closed; today by default.
-    """
+    """Return the tables of the live boards with commitments; `day` decides which rounds are closed."""
     beside, day = submissions.parent, day or today()
     begun = read_rounds(beside / ROUNDS_FILE)
     removed = removed_entries(submissions)
@@ -92,15 +78,15 @@ def live_tables(tables: Sequence[Table], submissions: Path, day: date | None = N
     missing = {path for table in tables for path, _ in table.missing}
     found: list[LiveTable] = []
     for board in live_boards():
-        made = [each for each in commitments(beside, board) if each.played.month in begun]
+        made = [each for each in commitments(beside, board) if each.round.month in begun]
         made = [each for each in made if _path(each) not in removed | missing]
-        closed = [each for each in made if day > each.played.opens + OPEN_FOR]
-        running = [each.played.month for each in made if each not in closed]
+        closed = [each for each in made if day > each.round.opens + OPEN_FOR]
+        running = [each.round.month for each in made if each not in closed]
         by_name = groupby(sorted(closed, key=lambda each: (each.name, each.protocol)), key=lambda each: each.name)
         live = [_row(name, [*those][-ROUNDS:], rows) for name, those in by_name]
         live.sort(key=lambda row: (bool(row.reason), -row.success_rate, row.name))
         if made:
-            months = tuple(sorted({each.played.month for each in closed}))
+            months = tuple(sorted({each.round.month for each in closed}))
             waiting = tuple((month, running.count(month)) for month in sorted(set(running)))
             found.append(LiveTable(board, months, waiting, tuple(_ranked(live))))
     return found
@@ -111,18 +97,14 @@ def _path(made: Commitment) -> str:
 
 
 def _row(name: str, made: list[Commitment], rows: dict[str, Row]) -> LiveRow:
-    """Return the row of the rounds that an agent was committed to."""
-    rounds = tuple((each.played.month, rows.get(_path(each))) for each in made)
+    rounds = tuple((each.round.month, rows.get(_path(each))) for each in made)
     played = [row for _, row in rounds if row is not None]
     size = max((len(row.entry.protocol.episodes) for row in played), default=1)
-    groups = [
-        [[False]] * size if row is None else list(row.entry.result.by_task(row.entry.protocol).values())
-        for _, row in rounds
-    ]
+    groups = [[[False]] * size if row is None else list(row.entry.by_task.values()) for _, row in rounds]
     rate = fmean(row.entry.result.success_rate if row is not None else 0.0 for _, row in rounds)
     interval = over_rounds(groups)
-    static = rows.get(f"{made[-1].played.board}/{name}")
-    if static is not None and played and _weights(static) != _weights(played[-1]):
+    static = rows.get(f"{made[-1].round.board}/{name}")
+    if static is not None and played and static.entry.submission.checkpoint != played[-1].entry.submission.checkpoint:
         static = None
     reasons = [f"{row.entry.protocol.name}: {row.reason}" for row in played if row.reason]
     if not played:
@@ -133,11 +115,6 @@ def _row(name: str, made: list[Commitment], rows: dict[str, Row]) -> LiveRow:
         gap = rate - score.success_rate
         gap_interval = difference_interval(rate, interval, score.success_rate, score.interval)
     return LiveRow(None, False, name, rounds, rate, interval, static, gap, gap_interval, "; ".join(reasons))
-
-
-def _weights(row: Row) -> str:
-    stated = row.entry.submission.run.provenance
-    return stated.checkpoint if stated is not None else ""
 
 
 def _ranked(rows: list[LiveRow]) -> list[LiveRow]:

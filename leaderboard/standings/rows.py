@@ -7,8 +7,8 @@ from pathlib import Path
 
 from leaderboard.standings.badges import Adjudication
 from leaderboard.verify import Verified
-from natlang_envs.evaluation.agents import BUILT_IN, SPECIAL
-from natlang_envs.evaluation.live import Round, find_round, why_development
+from natlang_envs.evaluation.agents import BUILT_IN
+from natlang_envs.evaluation.live import Round, find_round
 from natlang_envs.evaluation.protocols import Protocol
 
 SIZES = {"up-to-10M": 10**7, "up-to-1B": 10**9, "up-to-10B": 10**10, "larger": 10**19}
@@ -20,39 +20,36 @@ class Row:
     """A line of a table.
 
     Attributes:
-        rank: 1 and up among the learned or the hand-written ones; entries with the same success rate share one. None
-            for rows that are not ranked.
+        rank: 1 and up among the learned or the hand-written rows; equal success rates share one. None without a rank.
         tied: Whether a paired test on the same tasks cannot tell it from the ranked row above.
-        reference: Whether it is a reference line.
         reason: Why it has no rank, or an empty string.
         rerun: Whether maintainers ran the agent themselves and got this recording.
-        audited: Whether it passed an audit.
-        sampling: Whether the agent drew its commands, after corrections.
+        sampling: Whether the agent samples its commands, after corrections.
         notes: Corrections of this row.
         path: The entry's folder below all entries, `<protocol>/<name>`.
-        folder: The entry's folder.
-        entry: The verified entry.
-        members: Of a row that stands for several training seeds, the row of each; `path` and `folder` are no entry's.
+        members: Of a row of several training seeds, the row of each; `path` and `folder` are no entry's.
+        series: The name of the row that it is a member of.
         p_above: The p-value of a paired test against the row above in its group; None for the first.
     """
 
-    rank: int | None
-    tied: bool
-    reference: bool
-    reason: str
-    rerun: bool
-    audited: bool
-    sampling: bool
-    notes: tuple[Adjudication, ...]
-    path: str
-    folder: Path
     entry: Verified
+    rank: int | None = None
+    tied: bool = False
+    reference: bool = False
+    reason: str = ""
+    rerun: bool = False
+    audited: bool = False
+    sampling: bool = False
+    notes: tuple[Adjudication, ...] = ()
+    path: str = ""
+    folder: Path = Path()
     members: tuple[Row, ...] = ()
+    series: str | None = None
     p_above: float | None = None
 
     @property
     def recordings(self) -> tuple[Row, ...]:
-        """The rows of the entries that it stands for: its members, or itself."""
+        """The rows of its entries: its members, or itself."""
         return self.members or (self,)
 
     @property
@@ -82,9 +79,14 @@ class Row:
     def command(self) -> str:
         """What plays it again if the agent is built in, else the command as the runner noted it; or an empty text."""
         stated, noted = self.entry.submission, self.entry.submission.run.provenance
-        if stated.run.agent in {**BUILT_IN, **SPECIAL} and (noted is None or noted.origin == "built-in"):
+        if stated.run.agent in BUILT_IN and (noted is None or noted.origin == "built-in"):
             return f"natlang evaluate --agent {stated.run.agent} --protocol {stated.protocol} --out runs/{stated.name}"
         return noted.command if noted is not None else ""
+
+    @property
+    def tier(self) -> str:
+        """`re-run`, `audited` or `replayed`: how far maintainers checked it."""
+        return "re-run" if self.rerun else "audited" if self.audited else "replayed"
 
     @property
     def group(self) -> str:
@@ -97,10 +99,8 @@ class Table:
     """The rows of one protocol: ranked learned, ranked hand-written, unranked, reference lines, each best first.
 
     Attributes:
-        protocol: The protocol.
-        rows: Its rows.
         missing: Entries that no ledger knows and that cannot be replayed on this machine, with what is missing.
-        left_out: Entries that are broken or those of others again, with what is wrong.
+        left_out: Broken entries and copies, with the problem of each.
     """
 
     protocol: Protocol
@@ -115,8 +115,8 @@ class Table:
 
     @property
     def development(self) -> str:
-        """Why agents may know this board's answers; an empty text for tasks that can be drawn afresh."""
-        return "" if self.round else why_development(self.protocol.name)
+        """Why agents may know this board's answers; an empty text for tasks that no list holds."""
+        return "" if self.round else self.protocol.development
 
     @property
     def entries(self) -> tuple[Row, ...]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import groupby
 from statistics import fmean
 
-from leaderboard.result import Result
+from leaderboard.result import ReplayResult
 from leaderboard.standings.rows import Row
 from leaderboard.verify import Verified
 from natlang_envs.evaluation.statistics import two_level_interval
@@ -19,7 +19,7 @@ _SEED = re.compile(r"-seed-?\d+$")
 def folded(rows: Sequence[Row]) -> list[Row]:
     """Return the rows with each series in one, in the place of its best recording.
 
-    A series is told by names, and a seed is added only by who began it (`leaderboard.changes`). Authors, contact, link,
+    Names tell the series, and only its owner adds a seed (`leaderboard.changes`). Authors, contact, link,
     model and size must be the same, and so must the group (ranked, unranked or reference).
     """
     names = {row.entry.submission.name for row in rows}
@@ -71,16 +71,16 @@ def _series(name: str, members: list[Row]) -> Row:
         notes=tuple(dict.fromkeys(note for each in members for note in each.notes)),
         path=f"{protocol.name}/{name}",
         entry=entry,
-        members=tuple(members),
+        members=tuple(replace(each, series=name) for each in members),
     )
 
 
-def _together(entries: list[Verified]) -> Result:
+def _together(entries: list[Verified]) -> ReplayResult:
     """Return the results of all seeds as one; the interval is over seeds and tasks."""
     results = [each.result for each in entries]
     # Seeds are played one after the other, as runs are.
     together = results[0].model_copy(update={"outcomes": "".join(each.outcomes for each in results)})
-    by_seed = [each.result.by_task(each.protocol).values() for each in entries]
+    by_seed = [each.by_task.values() for each in entries]
     low, high = two_level_interval([[fmean(episodes) for episodes in tasks] for tasks in by_seed])
     regrets = [(each.mean_regret, each.success_rate * len(each.outcomes)) for each in results]
     known = [(regret, successes) for regret, successes in regrets if regret is not None]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from leaderboard.copies import is_optimal_and_silent
 from leaderboard.git import git
-from leaderboard.result import LEDGER_FILE, Result, read_ledger, write_ledger
+from leaderboard.result import LEDGER_FILE, ReplayResult, read_ledger, write_ledger
 from leaderboard.rounds import protocol_of
 from leaderboard.schema import one_line
 from leaderboard.standings.badges import (
@@ -34,7 +34,7 @@ _NO_ENTRY = "{} holds no entry: make one with `natlang-leaderboard pack RUN --na
 
 @dataclass(frozen=True)
 class _Found:
-    """An entry's folder, its path below all entries, and what verification said."""
+    """An entry's folder, its path below all entries, and the verified entry or its problem."""
 
     folder: Path
     path: str
@@ -48,7 +48,7 @@ def standings(submissions: Path, *, replay: bool = False) -> list[Table]:
     """Return the tables of all entries.
 
     Args:
-        submissions: The folder of all entries. Beside it stand `ledger.json` (results of earlier replays),
+        submissions: The folder of all entries. Beside it are `ledger.json` (results of earlier replays),
             `badges.json` and `adjudications.json`, each of which may be missing.
         replay: Replay every entry, also those that the ledger knows.
 
@@ -62,7 +62,7 @@ def standings(submissions: Path, *, replay: bool = False) -> list[Table]:
     beside = submissions.parent
     ledger = {} if replay else read_ledger(beside / LEDGER_FILE)
     log = read_adjudications(beside / ADJUDICATIONS_FILE)
-    removed = _removed(log)
+    removed = removed_entries(submissions)
     every = [_find(submissions, folder, ledger) for folder in entry_folders(submissions)]
     found = [each for each in every if each.path not in removed]
     if not found:
@@ -82,7 +82,7 @@ def standings(submissions: Path, *, replay: bool = False) -> list[Table]:
 
 
 def without_board(submissions: Path) -> list[tuple[str, str]]:
-    """Return the entries in folders of no board, with what is wrong: no table could say it."""
+    """Return the entries in folders of no board, each with its problem, which no table can show."""
     removed = removed_entries(submissions)
     folders = entry_folders(submissions)
     boards = {each.parent: _board(each.parent.relative_to(submissions).as_posix(), submissions) for each in folders}
@@ -92,22 +92,19 @@ def without_board(submissions: Path) -> list[tuple[str, str]]:
 
 def removed_entries(submissions: Path) -> set[str]:
     """Return the entries that maintainers took off the page."""
-    return _removed(read_adjudications(submissions.parent / ADJUDICATIONS_FILE))
-
-
-def _removed(log: list[Adjudication]) -> set[str]:
+    log = read_adjudications(submissions.parent / ADJUDICATIONS_FILE)
     return {each.entry for each in log if each.action == "remove"}
 
 
 def replay_all(submissions: Path, folders: Sequence[Path] = ()) -> Iterator[tuple[str, Verified | UsageError]]:
-    """Replay entries and note what holds in the ledger beside all entries.
+    """Replay entries and note the results in the ledger beside all entries.
 
     Args:
         submissions: The folder of all entries.
-        folders: The entries to replay; without any, all of them. Those that are gone leave the ledger.
+        folders: The entries to replay; all if there are none. Entries that are gone leave the ledger.
 
     Yields:
-        Each entry's path with the verified entry, or with what does not hold.
+        Each entry's path with the verified entry, or with its problem.
 
     Raises:
         UsageError: A folder is not one of `submissions`, or that holds no entry; the ledger is as it was.
@@ -138,25 +135,19 @@ def replay_all(submissions: Path, folders: Sequence[Path] = ()) -> Iterator[tupl
 
 
 def entry_folders(submissions: Path) -> list[Path]:
-    """Return every folder below that holds a file, without following links, in the order of their names.
-
-    Hidden ones are left out: an entry that is being packed has such a name until it is whole.
-    """
+    """Return every folder below that holds a file, sorted; hidden ones hold entries that are being packed."""
     found = (Path(folder) for folder, _, files in os.walk(submissions) if files and Path(folder) != submissions)
     return sorted(each for each in found if not each.name.startswith("."))
 
 
-def _as_before(before: Result, now: Result) -> Result:
-    """Return a result with the date of an earlier replay where that found the same, so that the ledger changes little.
-
-    An earlier one may not have counted why commands fail.
-    """
+def _as_before(before: ReplayResult, now: ReplayResult) -> ReplayResult:
+    """Return a result with the date of an earlier equal one, so that the ledger stays as it is."""
     dated = now.model_copy(update={"date": before.date, "package": before.package})
     uncounted = {"failed_commands": None, "failed_episodes": None}
     return dated if before in (dated, dated.model_copy(update=uncounted)) else now
 
 
-def _find(submissions: Path, folder: Path, ledger: dict[str, Result]) -> _Found:
+def _find(submissions: Path, folder: Path, ledger: dict[str, ReplayResult]) -> _Found:
     path = folder.relative_to(submissions).as_posix()
     try:
         submission = opened(folder)
@@ -191,7 +182,7 @@ def _board(name: str, submissions: Path) -> Protocol | None:
 
 
 def _left_out(submissions: Path, folder: Path, path: str, error: UsageError) -> _Found:
-    """Return a broken entry, on the board whose folder it lies in, or on none if there is no such board."""
+    """Return a broken entry, on the board of its folder, or on none if there is no such board."""
     protocol = _board("/".join(path.split("/")[:2]), submissions)
     return _Found(folder, path, protocol, None, one_line(str(error).removeprefix(f"{folder}: ")), broken=True)
 
@@ -230,7 +221,7 @@ def _order(entry: Verified) -> tuple[float, float, str]:
 
 
 def _without_copies(found: list[_Found], badges: Badges, submissions: Path) -> list[_Found]:
-    """Return the entries; one whose episodes are those of an entry that was committed earlier is left out."""
+    """Return the entries; one whose episodes are those of an earlier entry is left out."""
     groups: dict[str, list[_Found]] = {}
     for each in found:
         if each.entry is not None and not (each.entry.submission.is_reference and each.path in badges.rerun):
@@ -247,7 +238,7 @@ def _without_copies(found: list[_Found], badges: Badges, submissions: Path) -> l
 
 
 def _age(found: _Found, submissions: Path) -> tuple[int, str, str]:
-    """Return what sorts entries by the commit that added them; by their dates where Git does not know."""
+    """Return a key that sorts entries by the commit that added them; by their dates where Git does not know."""
     ask = ["log", "--diff-filter=A", "--format=%H", "--reverse", "--", str(found.folder.absolute())]
     added = (git(ask, submissions) or "").partition("\n")[0]
     ahead = git(["rev-list", "--count", "HEAD", "--not", added], submissions) if added else ""
@@ -261,7 +252,6 @@ def _row(found: _Found, entry: Verified, badges: Badges, log: list[Adjudication]
     notes = tuple(each for each in log if each.entry == path)
     rerun, audited = path in badges.rerun, path in badges.audited
     reference = submission.is_reference and rerun
-    drew = (not submission.deterministic) if submission.run.sampling is None else submission.run.sampling
     same = [
         each.path.rpartition("/")[2]
         for each in board
@@ -276,12 +266,11 @@ def _row(found: _Found, entry: Verified, badges: Badges, log: list[Adjudication]
         reasons.append(f"every action is that of {same[0]}")
     return Row(
         rank=None if reasons or reference else 0,
-        tied=False,
         reference=reference,
         reason="a reference line" if reference else "; ".join(reasons),
         rerun=rerun,
         audited=audited,
-        sampling=drew or any(each.action == "sampling" for each in notes),
+        sampling=submission.samples or any(each.action == "sampling" for each in notes),
         notes=notes,
         path=path,
         folder=found.folder,
@@ -290,11 +279,11 @@ def _row(found: _Found, entry: Verified, badges: Badges, log: list[Adjudication]
 
 
 def _tested(rows: Iterable[Row]) -> list[Row]:
-    """Return the rows of one group, each tested against the one above it."""
+    """Return the rows of one group, each with its test against the one above."""
     found: list[Row] = []
     above = None
     for row in rows:
-        played = row.entry.result.by_task(row.entry.protocol)
+        played = row.entry.by_task
         found.append(row if above is None else replace(row, p_above=paired_p(above, played)))
         above = played
     return found

@@ -1,11 +1,10 @@
-"""ALFWorld (Shridhar et al., 2021): household tasks in words, on an engine of our own that needs no download.
+"""ALFWorld: household tasks in words, on an engine that needs no download.
 
 env, tasks           the environment, and the games it draws from
 engine/              the rules and texts of a game, equal to TextWorld's
 games/               generated and realistic games, synthetic rooms, the official lists
 difficulty           games of a chosen difficulty
 textworld/           the real TextWorld as a backend, and export for it
-backends             chooses between the two engines
 causes, wording      why nothing happens, and what a command may mean
 plans                reference plans, made with full knowledge
 expert               an expert that sees only what an agent sees,

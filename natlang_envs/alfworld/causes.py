@@ -46,12 +46,7 @@ class _Reading(NamedTuple):
 
 
 def why(world: World, command: str) -> Why | None:
-    """Return why a command does nothing now; None where it does something.
-
-    Args:
-        world: The game as it is.
-        command: As given.
-    """
+    """Return why a command does nothing in the world as it is now; None where it does something."""
     command = command.strip()
     if world.understands(command):
         return None
@@ -88,7 +83,7 @@ def seen_here(world: World) -> int:
 
 
 def _readings(world: World, lexicon: Lexicon, meant: ParsedCommand) -> Iterator[_Reading]:
-    """Yield what a command may mean, the likeliest first."""
+    """Yield the readings of a command, the likeliest first."""
     verb, game = meant.verb, world.game
     if verb is None:
         return
@@ -164,7 +159,7 @@ def _worded(game: Game, command: str, meant: ParsedCommand, reading: _Reading) -
 
 
 def _unnamed(world: World, lexicon: Lexicon, meant: ParsedCommand) -> Why | None:
-    """Return what is wrong with the names of a command; None if it names what there may be."""
+    """Return what is wrong with the names of a command; None if all of them may exist."""
     for role, named in zip(_roles(meant.verb), (meant.first, meant.second), strict=False):
         if named is None:
             if named is meant.second and meant.first and meant.verb != "slice" and _here(world):
@@ -210,10 +205,7 @@ def _no_thing(world: World, lexicon: Lexicon, meant: ParsedCommand, named: Named
 
 
 def _obstacle(world: World, reading: _Reading) -> Why:
-    """Return the first condition of a command that does not hold.
-
-    About a thing that is neither held nor seen here, it reveals only that.
-    """
+    """Return the first condition of a command that does not hold; of unseen things it reveals only that."""
     verb, thing, place = reading.verb, reading.thing, reading.place
     if verb == "slice":
         return _not_sliced(world, reading)

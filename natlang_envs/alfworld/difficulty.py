@@ -26,7 +26,7 @@ class AlfredTasks(Tasks, Protocol):
 
 
 class GameDifficulty(NamedTuple):
-    """How difficult a game is."""
+    """Three measures of a game."""
 
     distractors: int  # things within reach that are not of the type that the task is about
     search_depth: int  # receptacles that a search looks into, the likeliest first, until it finds what is sought
@@ -79,7 +79,7 @@ class TasksOfDifficulty:
         return self._tasks.game(task_id)
 
     def _wrong(self, task_id: str) -> str:
-        """Return what is not as asked; nothing where all is."""
+        """Return the measures outside the ranges, in words; empty if there are none."""
         found = measure(self._tasks.game(task_id))._asdict()
         wrong = [name for name, (low, high) in self._ranges.items() if not low <= found[name] <= high]
         return ", ".join(f"{name} {found[name]}" for name in wrong)

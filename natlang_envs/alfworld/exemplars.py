@@ -6,9 +6,9 @@ and below it the answer. Some actions are thoughts; their answer is "OK."
 
 from __future__ import annotations
 
-from natlang_envs.alfworld.backends import room_and_task
 from natlang_envs.alfworld.engine.game import Game
 from natlang_envs.alfworld.engine.goals import LOOK, PLACE, TWO
+from natlang_envs.alfworld.engine.grammar import room_and_task
 from natlang_envs.alfworld.engine.world import World
 from natlang_envs.alfworld.expert import Expert, Subgoal
 from natlang_envs.errors import UsageError
@@ -33,7 +33,7 @@ _NEXT = {
 
 
 def exemplar(game: Game, thoughts: bool = True) -> str:
-    """Return a game as an example for a prompt.
+    """Return a won game as an example for a prompt.
 
     Args:
         game: Its sentence may be any; the expert gets the goal itself.

@@ -29,7 +29,7 @@ _ATTEMPTS = 20  # subgoals that are tried before any admissible command will do
 
 
 class Subgoal(NamedTuple):
-    """What the expert is about to do, in the terms of the task."""
+    """The expert's next aim, in the terms of the task."""
 
     kind: Kind  # "drop" puts down what is in the way, "place" brings to where the task wants it, "look" uses the lamp
     object_type: str  # of the object, or of the lamp that is looked for
@@ -38,7 +38,7 @@ class Subgoal(NamedTuple):
 
 
 class Expert:
-    """Plays one game from what an agent sees: observations and admissible commands.
+    """Plays a game from observations and admissible commands alone.
 
     In turn: `choose(observation, commands)`. For a path that another player took: `observe` each of its steps, then
     `choose` with the last observation; what is chosen depends on the path alone, not on what was chosen before. An
@@ -243,7 +243,7 @@ class Expert:
         return (place not in self._here) + door
 
     def _treatment(self, thing: str) -> Kind | None:
-        """Return what still has to be done to an object before it is brought."""
+        """Return the treatment that an object still needs before it is brought."""
         treatment = TREATMENTS.get(self.goal.task_type)
         return None if treatment in self.memory.states.get(thing, ()) else treatment
 

@@ -34,7 +34,7 @@ _CARRYING = re.compile(rf"You are carrying: an? (?P<object>{_NAME})\.")
 
 
 def read_goal(text: str) -> Goal:
-    """Return what a text with the words "Your task is to: ..." asks for."""
+    """Return the goal of a text with the words "Your task is to: ..."."""
     found = _TASK.search(text)
     if found is None:
         raise UsageError(f"the text does not say {TASK_PREFIX!r}: give the first observation of an ALFWorld game")
@@ -60,18 +60,7 @@ class ObjectLocation(NamedTuple):
 
 
 class ObservationMemory:
-    """What a player has seen so far, from the texts alone.
-
-    Attributes:
-        receptacles: All of the room, in the order of the first observation.
-        contents: What each receptacle is known to hold.
-        seen: The receptacles that were looked into; the one seen longest ago comes first.
-        carried_past: Those looked into since what is held was taken.
-        closed: Those seen closed, and not opened since.
-        opened: Those seen open that can be closed.
-        held: What is held, or None.
-        states: For each object, which of "clean", "heat" and "cool" it is.
-    """
+    """A memory of the texts that a player has seen; receptacles are in the order of the first observation."""
 
     def __init__(self, first_observation: str) -> None:
         room = _ROOM.search(first_observation)
@@ -79,12 +68,12 @@ class ObservationMemory:
         if not self.receptacles:
             raise UsageError("the text lists no receptacle: give an ALFWorld game's first observation")
         self.contents: dict[str, list[str]] = {name: [] for name in self.receptacles}
-        self.seen: dict[str, None] = {}
-        self.carried_past: set[str] = set()
-        self.closed: set[str] = set()
-        self.opened: set[str] = set()
+        self.seen: dict[str, None] = {}  # receptacles looked into, the one seen longest ago first
+        self.carried_past: set[str] = set()  # those looked into since what is held was taken
+        self.closed: set[str] = set()  # those seen closed, and not opened since
+        self.opened: set[str] = set()  # those seen open that can be closed
         self.held: str | None = None
-        self.states: dict[str, set[str]] = {}
+        self.states: dict[str, set[str]] = {}  # objects to "clean", "heat" and "cool"
 
     def read(self, text: str) -> None:
         """Take in an observation; a second time changes nothing."""
@@ -120,7 +109,7 @@ class ObservationMemory:
             self.held = None
 
     def forget(self, thing: str, receptacle: str) -> None:
-        """Hold that an object is not in a receptacle."""
+        """Record that an object is not in a receptacle."""
         there = self.contents.get(receptacle, [])
         if thing in there:
             there.remove(thing)

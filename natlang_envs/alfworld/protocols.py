@@ -19,6 +19,8 @@ from natlang_envs.tasks import hash_fraction
 _TOMATO = (["pick_and_place_simple"], "Tomato-Microwave")
 _GAMES = 200
 _HORIZON, _TOMATO_HORIZON = 50, 15
+_LIVE_TASKS = 200
+_PUBLIC = "its games are public, and so are their plans"
 
 
 def protocols(official: bool = True) -> Iterator[Protocol]:
@@ -26,7 +28,8 @@ def protocols(official: bool = True) -> Iterator[Protocol]:
     tomatoes = _episodes(tuple(GeneratedTasks("test", *_TOMATO).ids()))
     all_of_them = "All 38 tomato games of kitchen 10, which no training split holds."
     tomato = "NatLang/ALFWorld-TomatoMicrowave-v0"
-    yield Protocol("alfworld-tomato/v1", tomato, {"split": "test"}, _TOMATO_HORIZON, 1, tomatoes, all_of_them)
+    kwargs = {"split": "test"}
+    yield Protocol("alfworld-tomato/v1", tomato, kwargs, _TOMATO_HORIZON, 1, tomatoes, all_of_them, live=_LIVE_TASKS)
     kinds: list[tuple[str, dict[str, str], tuple[str, ...], str]] = [
         (
             "generated",
@@ -40,7 +43,9 @@ def protocols(official: bool = True) -> Iterator[Protocol]:
         games = f"The {COUNTS[split]} official games of {split}; they are read from $ALFWORLD_DATA."
         kinds.append((name, {"source": "official", "split": split}, official_ids(data_folder(), split), games))
     for name, kwargs, ids, games in kinds:
-        yield Protocol(f"alfworld-{name}/v1", "NatLang/ALFWorld-v0", kwargs, _HORIZON, 1, _episodes(ids), games)
+        live = _LIVE_TASKS if name == "generated" else _PUBLIC
+        episodes = _episodes(ids)
+        yield Protocol(f"alfworld-{name}/v1", "NatLang/ALFWorld-v0", kwargs, _HORIZON, 1, episodes, games, live=live)
 
 
 def _episodes(ids: tuple[str, ...]) -> tuple[Episode, ...]:
@@ -48,10 +53,7 @@ def _episodes(ids: tuple[str, ...]) -> tuple[Episode, ...]:
 
 
 def _unseen_tasks(sample: int, without: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """Return games of the test split, sampled as `reset` does, each once and none of another sample's.
-
-    Settings were chosen on the first sample, so the protocol holds the second.
-    """
+    """Return sampled games of the test split, each once and none of `without`: settings were chosen on those."""
     tasks = GeneratedTasks("test")
     numbers = count()
     sampled: dict[str, None] = {}

@@ -15,7 +15,7 @@ from natlang_envs.errors import UsageError
 
 
 class SubgoalReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """Pays once an episode for each subgoal of an ALFWorld task, and leaves the reward for the whole task as it is.
+    """Pays once an episode for each subgoal of a task, besides the task's reward.
 
     Subgoals are to hold an object that the task asks for, to have it cleaned, heated or cooled where the task asks for
     that, to have turned on the lamp, and of two objects to have placed one. What is reached is read from what a player

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
@@ -28,10 +28,7 @@ _GAMES_KEPT = 4_096  # parsed games that one process keeps: all of an official l
 
 
 class GameFiles(NamedTuple):
-    """Where games lie, what reads a game and finds its `traj_data.json` there, and what replaces their words.
-
-    With `human_goals` the task's sentence is one that a person wrote for the game.
-    """
+    """A folder of games, how a game and its `traj_data.json` are found there, and what replaces its texts."""
 
     folder: Path
     read: Callable[[Path, str], GameText]
@@ -102,7 +99,7 @@ class OfficialTasks(ListedTasks):
 
 
 def _fits(task_id: str, kinds: Sequence[str], goal: str | None) -> bool:
-    """Return whether a game is of one of these types and for this goal; its folder is named after both."""
+    """Return whether a game has one of these types and this goal; its folder is named after both."""
     kind, thing, _, place, _ = task_id.split("/")[2].split("-")
     return kind in kinds and goal in (None, f"{thing}-{place}")
 
@@ -128,21 +125,19 @@ def _folder_tasks(
     return ListedTasks(GameFiles(place, folder_text, folder_trajectory, grammar, human_goals), pool)
 
 
-class OwnGame(TaskList):
-    """One game from a file; its id depends on its content alone, so it is the same wherever the file is."""
+def _already_read(text: GameText, _path: Path, _task_id: str) -> GameText:
+    return text
 
-    def __init__(self, path: str, grammar: str | None = None) -> None:
-        text = read_game_file(Path(path))
-        self._text = text if grammar is None else text._replace(grammar=grammar)
-        self._game = within_limits(parse_game(self._text))
-        digest = hashlib.sha256(f"{text.task}\n{text.problem}".encode()).hexdigest()
-        super().__init__(FAMILY, [f"own/{digest[:12]}"], "all")
 
-    def text(self, task_id: str) -> GameText:
-        return self._text
-
-    def game(self, task_id: str) -> Game:
-        return self._game
+def _own_game(path: Path, grammar: str | None) -> ListedTasks:
+    """Return one game from a file; its id depends on its content alone, so it is the same wherever the file is."""
+    text = read_game_file(path)
+    digest = hashlib.sha256(f"{text.task}\n{text.problem}".encode()).hexdigest()
+    task_id = f"own/{digest[:12]}"
+    files = GameFiles(path, partial(_already_read, text), folder_trajectory, grammar, False)
+    tasks = ListedTasks(files, [task_id])
+    tasks.game(task_id)  # refuses one that is too large
+    return tasks
 
 
 _MADE: dict[str, type[MadeGames]] = {"generated": GeneratedTasks, "mixed": MixedTasks, "realistic": RealisticTasks}
@@ -185,14 +180,10 @@ def make_tasks(
         raise UsageError(f"a game of your own takes no split ({split!r}): leave split out")
     if folder is not None and game is None:
         return _folder_tasks(folder, task_types, goal, grammar, human_goals)
-    made, official = None if source in ("generated", "folder") else source, goals if goals != "official" else None
-    for name, given in (
-        ("folder", folder),
-        ("task_types", task_types),
-        ("goal", goal),
-        ("source", made),
-        ("goals", official),
-    ):
+    unused = {"folder": folder, "task_types": task_types, "goal": goal}
+    unused |= {"source": None if source in ("generated", "folder") else source}
+    unused |= {"goals": None if goals == "official" else goals}
+    for name, given in unused.items():
         if given is not None:
             raise UsageError(f"a game of your own takes no {name} ({given!r}): leave {name} out")
-    return OwnGame(str(game), grammar)
+    return _own_game(Path(str(game)), grammar)

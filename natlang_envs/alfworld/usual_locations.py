@@ -12,7 +12,7 @@ _Shares = Mapping[str, Mapping[str, float]]
 
 
 class UsualLocations:
-    """How likely a receptacle of each type holds an object of each type; types are as in observations, "sidetable".
+    """The probability that a receptacle of a type holds an object of a type; types are as in texts, "sidetable".
 
     Args:
         chances: Object type to receptacle types and their weights, which chances are in proportion to.
@@ -29,10 +29,7 @@ class UsualLocations:
         return self._chances.get(object_type, {}).get(receptacle_type, 0.0)
 
     def shares(self, object_type: str, receptacle_types: Mapping[str, str]) -> dict[str, float]:
-        """Return the chance of each receptacle of a room, which are given with their types, that an object lies in it.
-
-        The chances are equal where such an object never lies in any of them.
-        """
+        """Return the probability of each receptacle, given with its type; all are equal if none is usual."""
         weights = {name: self.weight(object_type, kind) for name, kind in receptacle_types.items()}
         total = sum(weights.values())
         return {name: weight / total if total else 1 / len(weights) for name, weight in weights.items()}

@@ -1,4 +1,4 @@
-"""What a command may mean that is not in the game's words: verbs and names as people and language models write them."""
+"""Parses commands that are not in the game's words: verbs and names as people and language models write them."""
 
 from __future__ import annotations
 
@@ -82,19 +82,11 @@ _NAME: Final = re.compile(r"(.*?)\s*[#(]*(\d*)\)*")
 
 
 class Named(NamedTuple):
-    """What a command names.
+    """A name in a command."""
 
-    Attributes:
-        kind: In letters alone, such as "apple"; that of the game where it was recognised.
-        number: None where the command has none.
-        known: Whether anything in ALFWorld's rooms is of this kind.
-        corrected: Whether the kind was written otherwise.
-    """
-
-    kind: str
+    kind: str  # in letters alone, such as "apple"; that of the game where it was recognised
     number: int | None
-    known: bool
-    corrected: bool
+    corrected: bool  # whether the kind was written otherwise
 
     @property
     def words(self) -> str:
@@ -103,7 +95,7 @@ class Named(NamedTuple):
 
 
 class ParsedCommand(NamedTuple):
-    """What a command may mean; `verb` is None where no verb was recognised."""
+    """The parts of a command; `verb` is None if none was recognised."""
 
     verb: str | None
     first: Named | None
@@ -122,7 +114,7 @@ class Lexicon:
 
     @cached_property
     def kinds(self) -> frozenset[str]:
-        """What a thing or a receptacle may be in any room, so that nobody learns what is in this one."""
+        """The kinds of things and receptacles in any room, so that reasons do not reveal those of this one."""
         return _thing_kinds() | place_kinds() | self.places.keys() | self.things.keys()
 
     @cached_property
@@ -130,7 +122,7 @@ class Lexicon:
         return Misspelt(sorted(self.kinds))
 
     def named(self, words: list[str]) -> Named | None:
-        """Return what some words of a command name; None where there are none."""
+        """Return the name in some words of a command; None without one."""
         found = _NAME.fullmatch(" ".join(word for word in words if word not in _FILLING))
         assert found is not None
         kind = "".join(letter for letter in found[1] if letter.isalpha())
@@ -139,11 +131,11 @@ class Lexicon:
             return None
         if kind in self.kinds:
             # As the game writes a name, but that there may be a blank too few or many.
-            return Named(kind, number, True, " ".join(words) != (f"{kind} {number}" if found[2] else kind))
+            return Named(kind, number, " ".join(words) != (f"{kind} {number}" if found[2] else kind))
         others = [each for each in (*_KINDS.get(kind, "").split(), kind.removesuffix("s")) if each in self.kinds]
         here = [each for each in others if each in self.places or each in self.things]
         other = next(iter(here or others), self._misspelt.meant(kind))
-        return Named(other or kind, number, other is not None, True)
+        return Named(other or kind, number, True)
 
 
 def read_command(command: str, lexicon: Lexicon) -> ParsedCommand:
@@ -185,7 +177,7 @@ def _by_kind(names: list[str]) -> dict[str, dict[int, int]]:
 
 @lru_cache(maxsize=1)
 def place_kinds() -> frozenset[str]:
-    """Return what receptacles any room may have, so that nobody learns from a reason what this one has."""
+    """Return the kinds of receptacles in any room, so that reasons do not reveal those of this one."""
     return frozenset({each.lower() for row in floor_plans().places.values() for each in row} | {"laundryhamper"})
 
 

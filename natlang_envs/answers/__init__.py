@@ -1,12 +1,12 @@
-r"""What a model answers, and the command that it means.
+r"""Reads the command that a model's answer means.
 
     read_answer("Thought: a door.\nAction: open door", ["open door", "go east"]).command  # "open door"
 
-reading  the command that an answer means, from the most express statement down to a sentence
-listed   the listed commands: one that a text names, or that a sentence states
-texts    the parts of what is said: blocks, JSON, fields that labels begin
+reading  the command that an answer means, from explicit forms to a sentence
+listed   listed commands that a text names or a sentence states
+texts    the parts of an answer: blocks, JSON, calls, fields with labels
 calls    commands as JSON, tags and tool calls
-spoken   what was thought and what was said
+spoken   separates the thought from the answer
 """
 
 from __future__ import annotations

@@ -78,8 +78,16 @@ def json_values(text: str) -> Iterator[FoundJson]:
             yield FoundJson(start, at, value)
 
 
+def as_object(value: object) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+
+
+def as_list(value: object) -> list[Any]:
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
 def is_call(value: object) -> bool:
-    content: Mapping[str, object] = cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
+    content = as_object(value)
     return any(key in content for key in (*_NAMES, "type")) and any(key in content for key in (*_ARGUMENTS, "function"))
 
 
@@ -99,10 +107,10 @@ def commands_of(value: object, words: Collection[str] = (), depth: int = 0) -> I
             yield from commands_of(found.value, words, depth + 1)
         elif text:
             yield text
-    elif isinstance(value, list):
-        yield from _of_list(cast("list[object]", value), words, depth)
-    elif isinstance(value, Mapping):
-        yield from _of_object(cast("Mapping[str, object]", value), words, depth)
+    elif values := as_list(value):
+        yield from _of_list(values, words, depth)
+    elif content := as_object(value):
+        yield from _of_object(content, words, depth)
 
 
 def _of_object(given_value: Mapping[str, object], words: Collection[str], depth: int) -> Iterator[str]:
@@ -135,8 +143,8 @@ def _of_listed_call(name: str, given: object) -> Iterator[str]:
     """Yield what a call of a tool may be as a listed command: its arguments alone, or its name before them."""
     if isinstance(given, str) and given.lstrip()[:1] == "{":
         given = next((each.value for each in json_values(given)), None)
-    values = list(cast("Mapping[str, object]", given).values()) if isinstance(given, Mapping) else given
-    texts = [str(each) for each in cast("list[object]", values)] if isinstance(values, list) else [str(values or "")]
+    values = [*as_object(given).values(), *as_list(given)]
+    texts = [str(each) for each in values] if isinstance(given, Mapping | list) else [str(given or "")]
     if len(texts) == 1:
         yield texts[0]
     yield " ".join([name.replace("_", " "), *texts]).strip()
@@ -155,10 +163,9 @@ def _of_list(values: list[object], words: Collection[str], depth: int) -> Iterat
 
 def with_arguments(word: str, given: object) -> str:
     """Return a command and its arguments, each quoted where it needs to be."""
-    if isinstance(given, Mapping):
-        given = list(cast("Mapping[str, object]", given).values())
-    if isinstance(given, list):
-        texts = [str(each) for each in cast("list[Any]", given) if isinstance(each, str | int | float)]
+    values = [*as_object(given).values(), *as_list(given)]
+    if isinstance(given, Mapping | list):
+        texts = [str(each) for each in values if isinstance(each, str | int | float)]
         text = " ".join(texts if word == "answer" else map(quote, texts))
     else:
         text = given.strip() if isinstance(given, str) else ""
@@ -187,7 +194,7 @@ def calls_in(said: str) -> Iterator[Call]:
             )
             if not found.broken:
                 value: object = found.value
-                many: list[object] = cast("list[object]", value) if isinstance(value, list) else [value]
+                many = as_list(value) or [value]
                 values += [{"name": called[1], "arguments": each} for each in many] if called else many
                 end = marked.end() + found.end
         if not values:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 _MOST_LAYERS = 14  # of what stands around a command
@@ -19,10 +18,9 @@ _NO_WIDTH = {
 } | {0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"'}
 _WORDS_BEFORE = (
     r"(?:(?:i|we)(?:'ll|'d|'m)?(?: (?:am|will|would|shall|must|should|choose|chose|pick|select|decide|want to|need to"
-    r"|have to|going|like|to|now|therefore|then|go with))*|let(?:'s| me| us)|please|so|ok(?:ay)?|sure"
-    r"|therefore|thus|hence|now"
-    r"|next|to|choose|select|pick|execute|perform|do|run|take (?:the )?action|go with|type|enter|use|the|action|command"
-    r"|option|choice|label|number|answer|first)"
+    r"|have to|going|like|to|now|therefore|then|go with))*|let(?:'s| me| us)|please|so|ok(?:ay)?|sure|therefore|thus"
+    r"|hence|now|next|to|choose|select|pick|execute|perform|do|run|take (?:the )?action|go with|type|enter|use|the"
+    r"|action|command|option|choice|label|number|answer|first)"
 )
 # What may stand around a command: each leaves what is within.
 _PEELED = tuple(
@@ -56,16 +54,15 @@ _AGAINST = re.compile(  # a command after these words, in the same clause, is no
     r"n['\u2019]t\b|\b(?:not|never|no longer|cannot|avoid|without|except|unless|before|if|whether|when"
     r"|while|once|after (?!\w+ing\b|that\b)|eventually|later|someday|could|might|may|can|consider(?:ed|ing)?"
     r"|tried|trying|tempt\w*|previous(?:ly)?|last|earlier|already|was"
-    r"|were|had|did|done|example|e\.g|i\.e|such as|like|options?|either|neither|nor|wrong|bad|worse|worst"
-    r"|blocked|impossible"
-    r"|illegal|invalid|unwise|refuse[ds]?|stop|why|over|available|possible|alternative(?:ly)?|hypothetical\w*|suppose"
-    r"|someone|they|he|she|you|asked|told|said|says|see|saw|observation|forbidden|excluded?|reject\w*|rul\w+ out|skip"
-    r"|fail\w*|mistakes?)\b",
+    r"|were|had|did|done|example|e\.g|i\.e|such as|like|options?|either|neither|nor|wrong|bad|worse|worst|blocked"
+    r"|impossible|illegal|invalid|unwise|refuse[ds]?|stop|why|over|available|possible|alternative(?:ly)?|hypothetical\w*"
+    r"|suppose|someone|they|he|she|you|asked|told|said|says|see|saw|observation|forbidden|excluded?|reject\w*"
+    r"|rul\w+ out|skip|fail\w*|mistakes?)\b",
     re.IGNORECASE,
 )
 _TAKEN_BACK = re.compile(
-    r"\b(?:wait|actually|on second thought|scratch that|correction|never ?mind|instead(?! of)|i take (?:it"
-    r"|that) back)\b|\bno,",
+    r"\b(?:wait|actually|on second thought|scratch that|correction|never ?mind|instead(?! of)"
+    r"|i take (?:it|that) back)\b|\bno,",
     re.IGNORECASE,
 )
 _IS_ABOUT = re.compile(
@@ -77,11 +74,9 @@ _JOINS = re.compile(r"(?:\A|\b(?:or|and|then)|[,;/>&])\s*\Z")  # before a comman
 _NEW_CLAUSE = re.compile(r"\b(?:but|so|therefore|hence|thus|however|instead(?! of)|rather(?! than))\b,?", re.IGNORECASE)
 _LATER = re.compile(r"\b(?:then|after\w*|later|finally|next|second\w*|third|eventually|subsequently)\b", re.IGNORECASE)
 _MEANT = re.compile(
-    r"(?:(?:\A\W*|\b(?:i|we)\b)\s*(?:(?:'ll|'d|'m|will|would|shall|must|should|have to|need to|going to|am"
-    r"|now|therefore"
-    r"|just|like to|choose(?: to)?|chose(?: to)?|pick(?:ed)?|select(?:ed)?|take|go(?:ing)? with|went with"
-    r"|decided?(?: to| on)?"
-    r"|do|execute|perform|proceed to|want to)\s*)+|\blet(?:'s| me| us)(?: now)?"
+    r"(?:(?:\A\W*|\b(?:i|we)\b)\s*(?:(?:'ll|'d|'m|will|would|shall|must|should|have to|need to|going to|am|now"
+    r"|therefore|just|like to|choose(?: to)?|chose(?: to)?|pick(?:ed)?|select(?:ed)?|take|go(?:ing)? with|went with"
+    r"|decided?(?: to| on)?|do|execute|perform|proceed to|want to)\s*)+|\blet(?:'s| me| us)(?: now)?"
     r"|(?:\A|\b(?:now|so|therefore|thus|hence|that|this),?)\s*i|\b(?:it is|it's|is) best to"
     r"|\b(?:action|move|step|choice|command|answer|option|decision|thing to do)\b[^.!?\n,;]{0,40}\b(?:is|be)(?: to)?)"
     r"\s*:?\s*[`*_\"'(\[]*\Z",
@@ -114,6 +109,10 @@ class Mention(NamedTuple):
     commands: frozenset[str]
 
 
+def union(several: Iterable[frozenset[str]]) -> frozenset[str]:
+    return frozenset[str]().union(*several)
+
+
 def folded(text: str) -> str:
     """Return a text as it is compared: without case, width and direction of characters."""
     return " ".join(unicodedata.normalize("NFKC", text.translate(_NO_WIDTH)).casefold().split())
@@ -121,7 +120,7 @@ def folded(text: str) -> str:
 
 class ListedCommands:
     def __init__(self, commands: Sequence[str], labels: Sequence[str], exact: bool) -> None:
-        self._given = frozenset(commands)
+        self.all = frozenset(commands)
         words: defaultdict[str, set[str]] = defaultdict(set)
         joined: defaultdict[str, set[str]] = defaultdict(set)
         tags: defaultdict[str, set[str]] = defaultdict(set)
@@ -140,12 +139,9 @@ class ListedCommands:
         self._longest_first = sorted(self._words, key=len, reverse=True)
         self._limit = max(map(len, commands), default=0) + 200
 
-    def every(self) -> frozenset[str]:
-        return self._given
-
     def exactly(self, text: str) -> frozenset[str]:
         text = text.strip()
-        found = frozenset((text,)) if text in self._given else self._words.get(folded(text), frozenset[str]())
+        found = frozenset((text,)) if text in self.all else self._words.get(folded(text), frozenset[str]())
         if not found and text and " " not in text:
             found = self._joined.get(folded(text)) or self._joined.get(_joined(text), found)
         pair = _PAIR.fullmatch(text) if self._labels and not found else None
@@ -209,12 +205,11 @@ class ListedCommands:
     def meant_beside(self, text: str) -> frozenset[str]:
         """Return the commands that a part of a sentence mentions and does not reject."""
         found = [(each, text[: each.start]) for each in self.mentions(text)]
-        meant = (
+        return union(
             each.commands
             for each, before in found
-            if not _is_rejected(before) and (" " in text[each.start : each.end] or _JOINS.search(before))
+            if not is_rejected(before) and (" " in text[each.start : each.end] or _JOINS.search(before))
         )
-        return frozenset[str]().union(*meant)
 
     def mentions(self, text: str) -> list[Mention]:
         """Return where commands stand in a text as whole words, in order; of those that overlap the longest."""
@@ -249,7 +244,7 @@ class ListedCommands:
             clause = before[max((found.end() for found in _NEW_CLAUSE.finditer(before)), default=0) :]
             multiple = any(" " in command for command in each.commands)
             follows = _TAIL.match(after) or (multiple and _TO.match(after) and " and" not in after[:6])
-            if _is_rejected(clause) or after.lstrip("`*\"')")[:1] == "?":
+            if is_rejected(clause) or after.lstrip("`*\"')")[:1] == "?":
                 against.append(each)
             elif (_MEANT.search(clause) and follows) or (_IS_BEST.match(after) and len(clause.split()) < 4):
                 meant.append((begin, each, _LATER.search(before) is not None))
@@ -259,7 +254,7 @@ class ListedCommands:
                 plain.append((begin, each))
         for found in _LABEL_SAID.finditer(text) if self._labels else ():
             before = text[max(0, found.start() - _AROUND) : found.start()]
-            if found[1] in self._labels and not _is_rejected(_SENTENCE_ENDS.split(before)[-1]):
+            if found[1] in self._labels and not is_rejected(_SENTENCE_ENDS.split(before)[-1]):
                 each = Mention(found.start(1), found.end(1), self._labels[found[1]])
                 meant.append((found.start(), each, False))
         commands = frozenset(command for _, each, _ in meant for command in each.commands)
@@ -293,12 +288,6 @@ def layers(text: str) -> Iterator[str]:
         text = _within(peeled)
 
 
-@lru_cache(maxsize=64)
-def listed_commands(commands: tuple[str, ...], labels: tuple[str, ...], exact: bool) -> ListedCommands:
-    """Return the look-up of listed commands, made once; `exact` is for labels whose case matters."""
-    return ListedCommands(commands, labels, exact)
-
-
 def _within(peeled: re.Match[str]) -> str:
     return next(each for each in peeled.groupdict().values() if each is not None)
 
@@ -314,10 +303,6 @@ def _is_whole(text: str, start: int, end: int) -> bool:
     )
 
 
-def _is_rejected(before: str) -> bool:
-    return _AGAINST.search(before) is not None or _IN_PLACE_OF.search(before) is not None
-
-
-def is_against(text: str) -> bool:
+def is_rejected(before: str) -> bool:
     """Return whether what stands before a command says that it is not given."""
-    return _is_rejected(text)
+    return _AGAINST.search(before) is not None or _IN_PLACE_OF.search(before) is not None

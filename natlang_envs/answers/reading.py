@@ -1,23 +1,24 @@
-"""The command that an answer means: statements of intent, from the most express one down to a sentence.
+"""Reads the command that an answer means, from explicit forms to a sentence.
 
-A tool call, a label, a tag, a block, JSON or a box states a command expressly. Where there is none of them, all of the
-answer counts, then its first or last line, then a sentence that says what is done. Statements of equal right that give
-different commands are ambiguous; a command that is merely named is none.
+A tool call, a label, a tag, a block, JSON or a box states a command explicitly. Without any of them, the whole answer
+counts, then its first or last line, then a sentence that states what is done. Statements of equal rank with different
+commands are ambiguous. A command that is only mentioned does not count.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple, Protocol
 
 from natlang_envs.answers.calls import commands_of
-from natlang_envs.answers.listed import ListedCommands, NamedCommands, is_against, listed_commands
+from natlang_envs.answers.listed import ListedCommands, NamedCommands, is_rejected, union
 from natlang_envs.answers.spoken import split_thought
 from natlang_envs.answers.texts import AnswerPart, Field, fields_of, is_example, marks_in, parts_of
 
 Problem = Literal["", "no command", "ambiguous"]
-MAX_SAID = 200_000  # characters beside the thought; a longer answer is not read
+MAX_SAID = 200_000  # characters of an answer without its thought; a longer one is not read
 _MOST_LINES = 2_000  # in which a listed command is looked for
 _DEEPEST = 3  # texts in blocks in texts
 _WHOLE_LINES = 400  # characters of a line that may be a command
@@ -50,7 +51,7 @@ class Reading(NamedTuple):
 
 
 class FreeCommands(Protocol):
-    """A grammar of commands that nobody lists; the copilot's is `natlang_envs.copilot.shell.Shell`."""
+    """A grammar of commands that are not listed; the copilot's is `natlang_envs.copilot.shell.Shell`."""
 
     def whole(self, said: str) -> Reading | None:
         """Return the command that all of a text is, or None."""
@@ -84,7 +85,7 @@ def read_answer(
     thought, said, finished, calls = split_thought(answer)
     if not finished or len(said) > MAX_SAID:
         return Reading(None, rest=thought or said[:MAX_SAID], problem="no command")
-    listed = listed_commands(tuple(commands), tuple(labels), free is not None)
+    listed = _listed(tuple(commands), tuple(labels), free is not None)
     if free is None or commands:
         reading = _of_calls(calls, listed) if calls else _read(said, listed)
     else:
@@ -96,6 +97,9 @@ def read_answer(
         reading = reading._replace(command=next(iter(named))) if len(named) == 1 else reading
     before = f"{thought}\n" if thought else ""
     return reading._replace(rest=(before + reading.rest).strip())
+
+
+_listed = lru_cache(maxsize=64)(ListedCommands)
 
 
 class _Statement(NamedTuple):
@@ -115,8 +119,7 @@ def _of_calls(calls: Sequence[object], listed: ListedCommands) -> Reading:
 
 def _of_value(value: object, listed: ListedCommands) -> NamedCommands:
     """Return what a JSON value gives: every text that it has in the place of a command counts."""
-    found = [listed.field(text).commands for text in commands_of(value)]
-    return NamedCommands(frozenset[str]().union(*found))
+    return NamedCommands(union(listed.field(text).commands for text in commands_of(value)))
 
 
 def _result(named: NamedCommands, form: str, rest: str) -> Reading:
@@ -156,7 +159,7 @@ def _read(said: str, listed: ListedCommands, depth: int = 0) -> Reading:
 def _statements(
     fields: list[Field], parts: list[AnswerPart], listed: ListedCommands, depth: int
 ) -> tuple[list[_Statement], bool]:
-    """Return what states a command expressly, up to an observation, and whether anything states what is not listed."""
+    """Return the explicit statements up to an observation, and whether one states a command that is not listed."""
     found: list[_Statement] = []
     blocked = False
     at = 0
@@ -220,37 +223,31 @@ def _in_parts(
             continue
         if part.form == "fence":
             inner = _read(str(part.values[0]), listed, depth + 1) if depth < _DEEPEST else Reading(None)
-            several = inner.problem == "ambiguous"
-            named = NamedCommands(
-                frozenset((inner.command,)) if inner.command else listed.every() if several else frozenset()
-            )
-            found += [_Statement("fence", line, named)] if named.commands else []
-        elif part.form not in ("", "shown") and not is_against(field.text[:begin]):
-            each = [(_of_value(value, listed), value) for value in part.values]
-            each = each if part.form == "tool call" else [(_union(named for named, _ in each), None)]
-            stated = [_Statement(part.form, line, named) for named, _ in each if named.commands]
+            ambiguous = listed.all if inner.problem == "ambiguous" else frozenset[str]()
+            commands = frozenset((inner.command,)) if inner.command else ambiguous
+            found += [_Statement("fence", line, NamedCommands(commands))] if commands else []
+        elif part.form not in ("", "shown") and not is_rejected(field.text[:begin]):
+            several = [_of_value(value, listed) for value in part.values]
+            several = several if part.form == "tool call" else [NamedCommands(union(each.commands for each in several))]
+            stated = [_Statement(part.form, line, named) for named in several if named.commands]
             found += stated
             empty = part.form == "json" and not any(True for value in part.values for _ in commands_of(value))
             wrong = wrong or (not stated and not empty)
     return found, wrong
 
 
-def _union(several: Iterator[NamedCommands]) -> NamedCommands:
-    return NamedCommands(frozenset[str]().union(*(each.commands for each in several)))
-
-
 def _slot(lines: list[str], listed: ListedCommands) -> NamedCommands:
-    """Return what stands after a label: on its line, or on those below it, of which numbered ones are a plan."""
+    """Return the commands after a label, on its line or below it; numbered lines are a plan."""
     if not lines:
         return NamedCommands()
     items = [(line, listed.named(line).commands) for line in lines]
     count = next((at for at, (_, named) in enumerate(items) if not named), len(items))
     if count > 1:
-        every = frozenset[str]().union(*(named for _, named in items[:count]))
+        every = union(named for _, named in items[:count])
         if len(every) == 1:
             return NamedCommands(every)
         is_plan = all(map(_NUMBERED.match, lines[:count])) or not any(map(_LIST_ITEM.match, lines[:count]))
-        if is_plan and every != listed.every():
+        if is_plan and every != listed.all:
             return NamedCommands(items[0][1], count - 1)
         return NamedCommands(every)
     return listed.field(lines[0])
@@ -260,15 +257,14 @@ def _with_input(name: str, after: Field, listed: ListedCommands) -> NamedCommand
     """Return what the name of a tool gives with the line `Action Input:` after it."""
     if "input" not in after.raw.lower():
         return NamedCommands()
-    given = after.text
-    found = [listed.named(text).commands for text in (given, f"{name} {given}", *commands_of(given))]
-    return NamedCommands(frozenset[str]().union(*found))
+    texts = (after.text, f"{name} {after.text}", *commands_of(after.text))
+    return NamedCommands(union(listed.named(text).commands for text in texts))
 
 
 def _agreed(stated: list[_Statement], fields: list[Field], listed: ListedCommands) -> _Statement:
-    """Return the statement that counts, which gives several commands where none has a better right than another."""
+    """Return the statement that counts; it gives several commands where none ranks above another."""
     for group in ([each for each in stated if each.final], stated):
-        commands = frozenset[str]().union(*(each.named.commands for each in group))
+        commands = union(each.named.commands for each in group)
         if len(commands) == 1:
             chosen = group[0]
             after = " ".join(each.text for each in fields[chosen.line + 1 :] if each.kind == "prose")
@@ -290,18 +286,18 @@ def _agreed(stated: list[_Statement], fields: list[Field], listed: ListedCommand
 
 
 def _unlabelled(fields: list[Field], listed: ListedCommands) -> tuple[int, NamedCommands, str]:
-    """Return what the first or the last line is, or a sentence says: at which line, the commands, and how."""
+    """Return the commands that the first line, the last line or a sentence gives: their line, and the form."""
     lines = [(at, each) for at, each in enumerate(fields) if each.kind in ("prose", "thought")]
     if not lines:
         return 0, NamedCommands(), ""
     bare = {at: listed.named(each.text).commands for at, each in lines if len(each.text) <= _WHOLE_LINES}
     bare = {at: named for at, named in bare.items() if named}
     runs = {at for at in bare if at - 1 in bare or at + 1 in bare}
-    every = frozenset[str]().union(*bare.values())
+    every = union(bare.values())
     said = "\n".join(each.text for at, each in lines if at not in bare and each.kind == "prose")
     if runs or len(every) > 1:
         own = NamedCommands() if len(every) == 1 else listed.stated(said)
-        single = frozenset[str]().union(*(named for at, named in bare.items() if at not in runs))
+        single = union(named for at, named in bare.items() if at not in runs)
         last = lines[-1][0]
         if len(every) > 1 and last in bare and last not in runs and len(single) == 1 and len(runs) > 1:
             return last, NamedCommands(single), "last line"

@@ -1,13 +1,15 @@
-"""What a model thought and what it said: thoughts, messages, tokens of templates.
+"""Separates what a model thought from its answer: tags of thoughts, channels, tokens of templates.
 
-Reading takes time by the length of the text, whatever it holds.
+The time grows with the length of the text alone.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
+
+from natlang_envs.answers.calls import as_list, as_object
 
 _NAMES = "(?:think(?:ing)?|thoughts?|reason(?:ing)?|analysis|scratchpad|reflection|rationale|monologue|seed:think)"
 _TAG = re.compile(  # `</think>` in quotes is a text about the tag
@@ -40,7 +42,7 @@ class Spoken(NamedTuple):
         thought: What was thought before.
         said: What was said.
         finished: Whether the thought has an end.
-        calls: The tool calls that came beside the text, each with a `name` and `arguments`.
+        calls: The tool calls of the message, each with a `name` and `arguments`.
     """
 
     thought: str
@@ -118,30 +120,22 @@ def _of_message(message: Mapping[str, Any]) -> tuple[str, str, list[Mapping[str,
     content = message.get("content")
     texts = [content] if isinstance(content, str) else []
     thoughts = [each for key in ("reasoning_content", "reasoning") if isinstance(each := message.get(key), str)][:1]
-    given: list[object] = [*_items(message.get("tool_calls")), message.get("function_call")]
-    for part in _items(content):
-        kind, text = _member(part, "type"), _member(part, "text")
+    given: list[object] = [*as_list(message.get("tool_calls")), message.get("function_call")]
+    for part in as_list(content):
+        item = as_object(part)
+        kind, text = item.get("type"), item.get("text")
         if kind in ("thinking", "reasoning"):
-            thought = _member(part, "thinking") or _member(part, "reasoning") or text
-            inner = [_member(each, "text") for each in _items(thought)]
+            thought = item.get("thinking") or item.get("reasoning") or text
+            inner = [as_object(each).get("text") for each in as_list(thought)]
             thoughts += [each for each in (thought, *inner) if isinstance(each, str)]
         elif kind in ("tool_use", "function_call", "tool_call"):
             given.append(part)
         elif isinstance(text, str):
             texts.append(text)
     calls: list[Mapping[str, Any]] = []
-    for each in given:
-        call = _member(each, "function") or _member(each, "custom") or each
-        name = _member(call, "name")
-        if isinstance(name, str):
-            arguments = next((found for key in ("arguments", "input") if (found := _member(call, key)) is not None), "")
-            calls.append({"name": name, "arguments": arguments})
+    for each in map(as_object, given):
+        call = as_object(each.get("function") or each.get("custom") or each)
+        if isinstance(call.get("name"), str):
+            arguments = next((call[key] for key in ("arguments", "input") if call.get(key) is not None), "")
+            calls.append({"name": call["name"], "arguments": arguments})
     return "".join(texts), "\n".join(thoughts), calls
-
-
-def _items(value: object) -> list[object]:
-    return cast("list[object]", value) if isinstance(value, list) else []
-
-
-def _member(value: object, name: str) -> Any:
-    return cast("Mapping[str, Any]", value).get(name) if isinstance(value, Mapping) else None

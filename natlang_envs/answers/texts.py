@@ -1,6 +1,6 @@
-"""The parts of what is said: blocks, tags, JSON and boxes, and the fields that labels begin.
+"""The parts of an answer: blocks, tags, JSON and boxes, and the fields that labels begin.
 
-`parts_of` puts a mark in the place of each block, tag, value and box; `fields_of` splits the text with its marks.
+`parts_of` replaces each block, tag, value and box by a mark; `fields_of` splits the text with its marks into lines.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import islice
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple
 
-from natlang_envs.answers.calls import calls_in, is_call, json_values, python_calls
+from natlang_envs.answers.calls import as_list, calls_in, is_call, json_values, python_calls
 
 Kind = Literal["intent", "thought", "shown", "other", "weak", "prose"]
 
@@ -35,34 +35,26 @@ _BRACKETED = re.compile(r"[\s>*_#-]*+(?:\[([A-Za-z][\w ]{0,40})\]|\(([A-Za-z][\w
 _ALONE = re.compile(r"[\s>*_#\"'`\[<(-]*+([A-Za-z][A-Za-z ]{0,40}?)[\s*_#\"'`\])>]*")
 _NUMBER = re.compile(r"[\s_#(\[]*(\d{1,3})(?:\s*(?:/|of)\s*\d+)?[)\]]*\Z")
 _CLAUSE_ENDS = re.compile(r"[.!?,;]\s+")
-_NOUNS = set(
-    re.findall(
-        r"\w+", "final action move command cmd choice choose answer decision selection act step pick option label"
-    )
-)
-_AROUND = set(
-    re.findall(
-        r"\w+",
-        "my the your our next final best chosen selected recommended optimal suggested proposed current "
-        "immediate so thus"
-        " therefore is to take taken now here s i choose pick select will do be this correct right single "
-        "one it we of for"
-        " step and d ll m say heres would should sure ok okay then hence input that follows",
-    )
+
+
+def _words(text: str) -> set[str]:
+    return set(text.split())
+
+
+_NOUNS = _words("final action move command cmd choice choose answer decision selection act step pick option label")
+_AROUND = _words(
+    "my the your our next final best chosen selected recommended optimal suggested proposed current immediate so thus "
+    "therefore is to take taken now here s i choose pick select will do be this correct right single one it we of for "
+    "step and d ll m say heres would should sure ok okay then hence input that follows"
 )
 _KINDS: dict[Kind, set[str]] = {
-    "thought": set(
-        re.findall(r"\w+", "thought thoughts think thinking reasoning reason analysis rationale reflection")
-    ),
-    "shown": set(
-        re.findall(r"\w+", "observation obs observations environment env feedback user human system result state")
-    ),
-    "weak": set(re.findall(r"\w+", "output response assistant ai bot reply")),
+    "thought": _words("thought thoughts think thinking reasoning reason analysis rationale reflection"),
+    "shown": _words("observation obs observations environment env feedback user human system result state"),
+    "weak": _words("output response assistant ai bot reply"),
 }
 _FORMAT = re.compile(
     r"\b(?:examples?|e\.g|i\.e|such as|format(?:ted)?|template|syntax|placeholder|instruct\w*|prompt|must be"
-    r"|looks? like"
-    r"|like this|as follows|of the form|(?:respond|answer|reply|output)s? (?:with|in))\b",
+    r"|looks? like|like this|as follows|of the form|(?:respond|answer|reply|output)s? (?:with|in))\b",
     re.IGNORECASE,
 )
 _FORM_IS = re.compile(r"\b(?:format|template|example|syntax|form)\b\W*(?:is|are|would be)?\W*\Z", re.IGNORECASE)
@@ -132,7 +124,7 @@ def _after_documents(text: str, begin: int, ends: list[int], at: int) -> int:
 
 
 class AnswerPart(NamedTuple):
-    """A part that stands for itself: a text of a block, or the values of a call."""
+    """A part that stands for itself, with the text and the name of a block, or the values of anything else."""
 
     form: str
     values: tuple[object, ...]
@@ -143,7 +135,10 @@ class AnswerPart(NamedTuple):
 def parts_of(text: str) -> tuple[str, list[AnswerPart]]:
     """Return a text with marks, and the parts that they stand for; places are those in the text as it was."""
     text = text.replace("\ue000", " ").replace("\ue001", " ")
-    found = [AnswerPart("fence", (each.content,), each.start, each.end) for each in islice(blocks(text), MOST_TRIED)]
+    found = [
+        AnswerPart("fence", (each.content, each.name), each.start, each.end)
+        for each in islice(blocks(text), MOST_TRIED)
+    ]
     for each in islice(_NEGATIVE_TAG.finditer(text), MOST_TRIED // 10):
         end = text.find(f"</{each[1]}>", each.end())
         form = "shown" if each[1].lower() in _KINDS["shown"] else ""
@@ -156,7 +151,7 @@ def parts_of(text: str) -> tuple[str, list[AnswerPart]]:
     ]
     for each in json_values(text):
         value: object = each.value
-        many = cast("list[object]", value) if isinstance(value, list) else [value]
+        many = as_list(value) or [value]
         if many and all(isinstance(item, dict) for item in many):
             form = "tool call" if all(map(is_call, many)) else "json"
             found.append(AnswerPart(form, tuple(many), each.start, each.end))

@@ -1,7 +1,7 @@
 """AutoExplore: find the file of a repository that answers a question.
 
 env, episode     the environment, and the rules of one episode
-why              why a command does nothing, and what was meant
+causes           why a command does nothing, and what was meant
 asking           what its kinds of environments share
 tasks            questions and their answers: embedded, labelled, or your own
 search           the walk of a search, from which baseline agents are made
@@ -9,10 +9,7 @@ baselines        BM25 and depth-first search
 protocols        writes the evaluation protocols
 searching/       AutoExplore-Search: a search command in place of folders
 agent_driver     an agent of the suite in the place of the copilot's person
-changing/        AutoExplore-Change: mend broken code; makes its tasks from a repository with tests
-freely/          AutoExplore-ChangeFree: free editing in the sandbox, and the lab that tests it
 dataset/         the labelled dataset: fetching, labels, checks
-harbor/          questions and changes as Harbor's task folders
 
 The repository's index, the sandbox and the copilot are packages of their own; their public names stand here, too.
 """

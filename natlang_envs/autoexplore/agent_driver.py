@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from natlang_envs.autoexplore.env import AutoExploreEnv
-from natlang_envs.autoexplore.episode import Episode
+from natlang_envs.autoexplore.episode import ExploreEpisode
 from natlang_envs.autoexplore.tasks import ExploreTasks, own_task
 from natlang_envs.copilot.copilot import AutoExploreCopilot
 from natlang_envs.env import strip_unless_listed
@@ -27,7 +27,7 @@ class OpenQuestionEnv(AutoExploreEnv):
         self.tasks = self._tasks = ExploreTasks([own_task(repository.path, question, ())])
 
     def _begin(self, task_id: str) -> str:
-        self._episode = Episode(self._tasks.load(task_id), self._budget, self._index)
+        self._episode = ExploreEpisode(self._tasks.load(task_id), self._budget, self._index)
         return self._episode.observe(self.horizon, "")
 
     def oracle(self) -> list[str]:
@@ -50,7 +50,6 @@ class AgentDriver:
         self.tokens = 0
 
     def reply(self, copilot: AutoExploreCopilot) -> str:
-        """Return the agent's command, and what it said before."""
         env = self._env
         if env is None:
             if not copilot.shown.choices:

@@ -12,13 +12,11 @@ from natlang_envs.tasks import Tasks
 from natlang_envs.why import Feedback
 
 
-class Goal(Protocol):
+class AskedTask(Protocol):
     """A task that asks something."""
 
     @property
-    def question(self) -> str:
-        """What is asked."""
-        ...
+    def question(self) -> str: ...
 
 
 class Asked(Protocol):
@@ -27,9 +25,7 @@ class Asked(Protocol):
     task: str
 
     @property
-    def goal(self) -> Goal:
-        """The task."""
-        ...
+    def goal(self) -> AskedTask: ...
 
     def act(self, command: str, last: bool) -> Outcome:
         """Apply a command; `last` says that the horizon is reached with it."""
@@ -39,13 +35,9 @@ class Asked(Protocol):
         """Return the observation after a command that showed `feedback`, `""` at the start."""
         ...
 
-    def state(self) -> tuple[Any, ...]:
-        """Return what `set_state` needs."""
-        ...
+    def state(self) -> tuple[Any, ...]: ...
 
-    def set_state(self, state: tuple[Any, ...]) -> None:
-        """Return to a state."""
-        ...
+    def set_state(self, state: tuple[Any, ...]) -> None: ...
 
 
 T = TypeVar("T", bound=Tasks)
@@ -94,7 +86,6 @@ class AskingEnv(NatLangEnv, Generic[T, E]):
 
     @property
     def question(self) -> str:
-        """The question alone."""
         return self._episode.goal.question
 
     def _act(self, command: str) -> Outcome:

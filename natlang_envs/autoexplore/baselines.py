@@ -44,7 +44,6 @@ class Bm25:
 
     @property
     def files_read(self) -> int:
-        """How many files were read: every one."""
         return len(self._counts)
 
     def rank(self, question: str) -> list[Ranked]:
@@ -79,14 +78,10 @@ class Routed(Protocol):
     """An environment that knows the way to every file."""
 
     @property
-    def repository(self) -> Repository:
-        """Where the question is asked."""
-        ...
+    def repository(self) -> Repository: ...
 
     @property
-    def question(self) -> str:
-        """What is asked."""
-        ...
+    def question(self) -> str: ...
 
     def route(self, path: str) -> list[str]:
         """Return the fewest commands to the `id` of a file; none where there is no way."""
@@ -103,7 +98,6 @@ class Bm25Agent:
     privileged = True
 
     def __call__(self, view: AgentInput) -> Decision:
-        """Return the next command of the way to the best file."""
         env = view.env
         if not isinstance(env, Routed):
             raise UsageError("agent 'bm25' names a file for a question: give it AutoExplore, or labels")

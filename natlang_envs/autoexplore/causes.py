@@ -48,7 +48,6 @@ def why(place: FolderPage, command: str, outcome: Outcome) -> Why | None:
 
 
 def _worded(place: FolderPage, command: str) -> Why:
-    """Return why a text is no command here."""
     plain = " ".join(command.split()).strip(QUOTES)
     lower = plain.lower()
     if not plain:
@@ -81,7 +80,6 @@ def no_verb(said: str, rest: Sequence[str], moves: Collection[str]) -> Why:
 
 
 def _named(place: FolderPage, said: str, verb: str, name: str, as_given: bool) -> Why:
-    """Return what is wrong with a command that names something."""
     here = {command.partition(" ")[2]: command for command in place.moves if command.startswith(("cd ", "cat "))}
     short = name.removeprefix("./").strip("/")
     folder = place.key[0]
@@ -107,6 +105,5 @@ def _named(place: FolderPage, said: str, verb: str, name: str, as_given: bool) -
 
 
 def spelt(here: Collection[str], name: str) -> str | None:
-    """Return the name of something here that was misspelt."""
     same = [each for each in here if each.lower() == name.lower()]
     return same[0] if same else misspelt(name, here)

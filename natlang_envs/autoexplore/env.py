@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from natlang_envs.autoexplore.asking import AskingEnv
 from natlang_envs.autoexplore.causes import why
 from natlang_envs.autoexplore.dataset.labels import Wording
-from natlang_envs.autoexplore.episode import HORIZON, Episode
+from natlang_envs.autoexplore.episode import HORIZON, ExploreEpisode
 from natlang_envs.autoexplore.tasks import ExploreSplit, ExploreTask, ExploreTasks, make_tasks
 from natlang_envs.env import Outcome
 from natlang_envs.repository.navigation import Navigation
@@ -16,62 +16,56 @@ from natlang_envs.repository.tree import Repository
 from natlang_envs.why import Feedback, Why
 
 
-class AutoExploreEnv(AskingEnv[ExploreTasks, Episode]):
+class AutoExploreEnv(AskingEnv[ExploreTasks, ExploreEpisode]):
     r"""Find the file of a repository that answers a question, by walking through its folders.
 
     ## Description
-    The file identification of section 5 and appendix B of the Reflect-RL paper, over labelled or embedded repositories
-    or over any folder of the user's own. Nothing is ever written: the commands only go, read, name and leave.
+    The file identification task of the Reflect-RL paper (section 5, appendix B), over labelled repositories, embedded
+    ones, or a folder of your own. Commands read; nothing is written.
 
     ## Observation Space
-    `UnicodeText`: the task, the current folder, the folders and files in it (of a long folder, one page), the steps
-    left and what the last command showed, each below a heading. `cat` shows the first `file_budget` characters of a
-    file and says so when there are more. The same command, given again, shows the next part, and after the last one
-    the first again; each is a step. Bytes that are no UTF-8 are shown as `\xNN`, binary files are named as such.
+    `UnicodeText`, with headings: the task, the current folder, its folders and files, the steps left, and the last
+    result. `cat` shows the first `file_budget` characters of a file and says if there are more. Each repetition shows
+    the next part, after the last part the first again, and costs a step. Bytes that are not UTF-8 appear as `\xNN`. A
+    binary file is only named as one.
 
     ## Action Space
-    `CommandText`, in this order: `cd FOLDER` for each folder here, `cd ..`, then `cat FILE` and `id FILE` for each file
-    here, `next page`, `previous page`, `exit`; each only where it leads somewhere, and `exit` always. Names are sorted
-    by code points, folders before files; odd characters in them are shown as `\xNN`. There are never more than 40:
-    a longer folder has pages, turning one is a step, and `cd` opens the first page. `.git`, symbolic links, devices and
-    unreadable files are not listed.
+    `CommandText`, at most 40 commands, in this order: `cd FOLDER` for each folder, `cd ..`, `cat FILE` and `id FILE`
+    for each file, `next page`, `previous page`, `exit`. Only commands that lead somewhere are listed; `exit` always is.
+    Names are sorted by code points, with odd characters as `\xNN`. A longer folder has pages: turning one is a step,
+    and `cd` opens the first. `.git`, symbolic links, devices and unreadable files are not listed.
 
     ## Rewards
-    - -1 for each step, also for any other text, which does nothing;
-    - in its place, for the last step, +15 for `id` of a file that answers the question, and -15 for `id` of any other
-      file, for `exit`, and for a last step within the horizon that is none of these.
+    - -1 a step, also for unknown text, which does nothing.
+    - The last step pays +15 instead for `id` of a file that answers the question. It pays -15 for any other `id`, for
+      `exit`, and when the steps run out.
 
     ## Starting State
-    The top folder, and a task drawn from the split: `repository/number`, the number of a label depending on its
-    question alone; for your own folder `own/` and a number that depends on the question and the targets alone.
+    The top folder, and a task sampled from the split. Its id is `repository/number`, and the number depends on the
+    question alone. In your own folder it is `own/number`, and the number depends on the question and the targets.
 
     ## Episode End
-    Termination: a file was named, the player left, or `horizon` steps were taken (the steps left stand in the
-    observation). There is no truncation.
+    Termination after `id`, `exit` or `horizon` steps; never truncation.
 
     ## Information
-    `admissible_commands`, `success`, `task_id`, `task`, `feedback`: see `NatLangEnv`.
+    As of every `NatLangEnv`.
 
     ## Arguments
-    - `depth`: 1 for targets in the top folder or one below, 2 for targets two folders below, None for any. The
-      registered ids set it.
-    - `wording`: of the labels' questions. `"natural"`, as a user of the repository would ask, is the default; a label
-      of your own without one is asked in the hard wording. `"hard"` shares few words with the evidence.
-    - `split`: `"train"`, `"validation"`, `"test"` or `"all"`, by repository; of the labelled dataset also
-      `"test_seen"`, held-out files of the repositories in train, and `"known"`, held-out questions about the others
-      (which `"all"` accepts and does not draw). `"known_train"`, `"known_validation"` and `"known_test"` are for an
-      agent that knows its repositories: the questions of train without 150, those, and test_seen with known.
-    - `dataset`: `"labelled"`, real repositories that `natlang data fetch` brings; the name of one of them;
-      `"embedded"`, small ones in the package. Without it a named split is of the labelled dataset, and `"all"` draws
-      from the embedded repositories, which need no download, and accepts any task's id.
-    - `repository`, `question`, `target`: a folder of your own, what is asked, and the path of the file that answers it
-      (or a list of paths, any of which is right). The folder is indexed once per process. Or `repository` and, as
-      `dataset`, a file of labels about it, such as `natlang data label` writes.
-    - `explain`: True for `info["why"]`, why a command did nothing, or lost; `feedback`: `"explained"` says it to the
-      player, too.
-    - `horizon`: 15 steps.
-    - `file_budget`: 2,000 characters, the length of what one `cat` shows.
-    - `render_mode`: `"ansi"` or None.
+    - `depth`: 1 for targets in the top folder or one folder below, 2 for two folders below, None for any. The ids set
+      it.
+    - `wording`: `"natural"` (default) asks as a user of the repository would; `"hard"` shares few words with the
+      evidence. A label of your own without a natural wording is asked in the hard one.
+    - `split`: `"train"`, `"validation"`, `"test"` or `"all"`, by repository. The labelled dataset also has
+      `"test_seen"` (held-out files of train's repositories) and `"known"` (held-out questions about their other files);
+      `"all"` accepts `"known"` but does not sample it. An agent that knows its repositories uses `"known_validation"`
+      (150 questions of train), `"known_train"` (the rest of train) and `"known_test"` (`test_seen` and `known`).
+    - `dataset`: `"labelled"`, the repositories that `natlang data fetch` brings, or the name of one; `"embedded"`,
+      small ones in the package. By default a named split is labelled; `"all"` samples embedded repositories and accepts
+      the id of any task.
+    - `repository`: a folder of your own, indexed once per process. Give `question` and `target`, the path of the file
+      that answers it or a list of paths; or as `dataset` a file of labels, such as `natlang data label` writes.
+    - `horizon` (15), `explain`, `feedback`, `render_mode` (`"ansi"` or None): as of every `NatLangEnv`.
+    - `file_budget` (2,000): the characters that one `cat` shows.
 
     ## Version History
     - v0: initial version.
@@ -116,7 +110,7 @@ class AutoExploreEnv(AskingEnv[ExploreTasks, Episode]):
         return self._episode.files_read
 
     def _begin(self, task_id: str) -> str:
-        self._episode = Episode(self._tasks.load(task_id), self._budget)
+        self._episode = ExploreEpisode(self._tasks.load(task_id), self._budget)
         return self._episode.observe(self.horizon, "")
 
     def _explain(self, command: str, outcome: Outcome) -> Why | None:

@@ -18,14 +18,12 @@ HORIZON = 15  # steps of an episode, unless the environment is made with others
 
 
 def named(path: str, targets: Collection[str]) -> Outcome:
-    """Return the end by `id` of a file."""
     right = path in targets
     answer = (RIGHT if right else WRONG).format(path)
     return Outcome(answer, GOAL_REWARD if right else -GOAL_REWARD, terminated=True, success=right)
 
 
 def left() -> Outcome:
-    """Return the end by `exit`."""
     return Outcome(LEFT, -GOAL_REWARD, terminated=True)
 
 
@@ -36,7 +34,7 @@ def stepped(feedback: str, last: bool, over: str = LAST_STEP) -> Outcome:
     return Outcome(feedback, STEP_REWARD)
 
 
-class Episode:
+class ExploreEpisode:
     """Where the player is, and what was read.
 
     `cat` shows at most `budget` characters of a file; without `repository`, the task's folder is opened.
@@ -53,11 +51,9 @@ class Episode:
 
     @property
     def files_read(self) -> tuple[str, ...]:
-        """The files that `cat` has shown, in order."""
         return tuple(dict.fromkeys(self._shown))
 
     def act(self, command: str, last: bool) -> Outcome:
-        """Apply a command; `last` says that the horizon is reached with it."""
         move = self.place.moves.get(command)
         feedback = unknown_command(command)
         if move is not None:
@@ -74,11 +70,9 @@ class Episode:
         return stepped(feedback, last)
 
     def observe(self, steps_left: int, feedback: str) -> str:
-        """Return the observation after a command that showed `feedback`, `""` at the start."""
         return observation(self.task, self.place.text, steps_left, feedback)
 
     def plan(self) -> list[str]:
-        """Return the fewest commands from here to the `id` of a target."""
         return self.navigation.route(self.place.key, self.goal.targets)
 
     def demonstration(self, steps_left: int) -> list[str]:
@@ -97,7 +91,6 @@ class Episode:
         return (*self.place.key, self._shown)
 
     def set_state(self, state: tuple[Any, ...]) -> None:
-        """Return to a state, which an unfit repository may not have."""
         folder, page, shown = state
         try:
             self.place = self.navigation.place((folder, page))

@@ -48,6 +48,7 @@ def _protocol(family: str, name: str, depth: int | None, split: ExploreSplit, wo
         1,
         tuple(Episode(task_id, seed) for seed, task_id in enumerate(ids)),
         f"Every question of {depths} {which.format(count=len(ids), asked=asked)}",
+        live="its questions and their answers are public",
     )
 
 
@@ -71,7 +72,6 @@ def own_protocol(labels: Path, repository: Path) -> Protocol:
 
 
 def main() -> None:
-    """Write the files."""
     write_protocols(protocols())
 
 

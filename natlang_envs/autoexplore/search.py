@@ -12,7 +12,7 @@ from natlang_envs.repository.words import question_words, words_of
 ENOUGH = 0.6  # the share of a question's words at which the depth-first search stops looking
 
 
-class Seen(NamedTuple):
+class BestFile(NamedTuple):
     """A file that was read: where it is listed, and the share of the question's words in it."""
 
     place: PagePosition
@@ -32,16 +32,14 @@ class DepthFirstSearch:
         self._walk = Walk()
         self._entered: set[tuple[str, ...]] = set()
         self._read: set[tuple[tuple[str, ...], str]] = set()
-        self._best: Seen | None = None
+        self._best: BestFile | None = None
         self._decided = False
 
     @property
     def files_read(self) -> int:
-        """How many files were read."""
         return len(self._read)
 
     def saw(self, command: str, feedback: str) -> None:
-        """Take in what a command showed."""
         self._walk.follow(command)
         here = self._walk.here
         verb, _, name = command.partition(" ")
@@ -54,10 +52,9 @@ class DepthFirstSearch:
             self._read.add((here.folder, name))
             share = len(self._wanted.intersection(words_of(feedback))) / len(self._wanted)
             if self._best is None or share > self._best.share:
-                self._best = Seen(here, name, share)
+                self._best = BestFile(here, name, share)
 
     def choose(self, commands: tuple[str, ...], steps_left: int) -> str:
-        """Return the next command."""
         walk, best = self._walk, self._best
         if best is not None:
             steps = walk.steps(walk.here, best.place) + 1
@@ -74,8 +71,7 @@ class DepthFirstSearch:
                 return command
         return EXIT if best is None else self._towards(best, commands)
 
-    def _towards(self, file: Seen, commands: tuple[str, ...]) -> str:
-        """Return the next command of the way to the `id` of a file."""
+    def _towards(self, file: BestFile, commands: tuple[str, ...]) -> str:
         command = self._walk.towards(file.place, f"id {file.name}")
         return command if command in commands else EXIT
 
@@ -88,7 +84,6 @@ class DepthFirstAgent:
     """
 
     def __call__(self, view: AgentInput) -> Decision:
-        """Return the next command."""
         search = DepthFirstSearch(read_question(view.task))
         for step in view.path:
             search.saw(step.action, step.feedback)

@@ -73,12 +73,10 @@ class ExploreTasks(TaskList):
         self.split = split
 
     def load(self, task_id: str) -> ExploreTask:
-        """Return a task that `check` accepts."""
         return self._tasks[task_id]
 
 
 def split_of_task(task_id: str) -> Split:
-    """Return the split of an embedded task, by its repository."""
     return split_of(FAMILY, task_id.partition("/")[0], SHARES)
 
 
@@ -141,7 +139,6 @@ class RepositoryTasks(ExploreTasks):
         return found
 
     def load(self, task_id: str) -> ExploreTask:
-        """Return a task."""
         task = self._find(task_id)[1]
         if task is None:
             raise KeyError(task_id)
@@ -188,7 +185,6 @@ def make_tasks(
     target: str | Sequence[str] | None,
     wording: Wording = "natural",
 ) -> ExploreTasks:
-    """Return the tasks that the arguments of an environment describe."""
     wording = wording_named(wording)
     _check_depth(depth)
     if repository is None and question is None and target is None:

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from natlang_envs.cli.support import printable
 from natlang_envs.errors import UsageError
-from natlang_envs.finder import FileIndex, Found, find
+from natlang_envs.finder import FileIndex, FoundFile, find
 from natlang_envs.repository.names import on_disk
 from natlang_envs.repository.tree import Repository
 from natlang_envs.repository.words import pieces_of, telling_words
@@ -96,11 +96,11 @@ def _indexed(repository: Repository) -> FileIndex:
             bar.stop()
 
 
-def _line(found: Found) -> int:
+def _line(found: FoundFile) -> int:
     return found.lines[0].number if found.lines else 1
 
 
-def _facts(found: Found, repository: Repository) -> dict[str, object]:
+def _facts(found: FoundFile, repository: Repository) -> dict[str, object]:
     lines = [{"line": each.number, "text": each.text} for each in found.lines]
     return {
         "path": found.path,
@@ -122,7 +122,7 @@ def _from_here(folder: Path, path: str) -> str:
         return whole
 
 
-def _show(console: Console, found: Found, path: str, words: frozenset[str]) -> None:
+def _show(console: Console, found: FoundFile, path: str, words: frozenset[str]) -> None:
     if not found.lines:
         console.print(Text(printable(path), "bold magenta"))
     width = max((len(str(each.number)) for each in found.lines), default=0)
@@ -134,7 +134,6 @@ def _show(console: Console, found: Found, path: str, words: frozenset[str]) -> N
 
 
 def _marked(text: str, words: frozenset[str]) -> Text:
-    """Return a text in which the words of the question are bold."""
     marked = Text()
     start = 0
     for end in [*_ends(text), len(text)]:
@@ -145,12 +144,10 @@ def _marked(text: str, words: frozenset[str]) -> Text:
 
 
 def _ends(text: str) -> list[int]:
-    """Return where words begin and end in a text."""
     return [at for at in range(1, len(text)) if text[at].isalnum() != text[at - 1].isalnum()]
 
 
 def _open(path: Path, line: int) -> None:
-    """Open the user's editor at a line."""
     command = editor(path, line)
     try:
         subprocess.run(command, check=False)

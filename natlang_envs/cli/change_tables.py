@@ -7,8 +7,8 @@ from pathlib import Path
 
 import typer
 
-from natlang_envs.autoexplore.changing.checking import Difference, Source, listed, recheck
-from natlang_envs.autoexplore.freely.testing import LIMITS, in_sandbox
+from natlang_envs.change.free_edits.sandbox_tests import LIMITS, in_sandbox
+from natlang_envs.change.making.recheck import OutcomeDifference, TaskSource, listed, recheck
 from natlang_envs.cli.support import progress_bar
 from natlang_envs.errors import UsageError
 from natlang_envs.sandbox import AutoExploreSandbox
@@ -25,12 +25,12 @@ def check_tables(count: int, tables: Path | None, repository: Path | None, label
         raise UsageError("--change goes alone, or with --tables FILE and --repo FOLDER, and never with --labels")
     files, missing = listed()
     if tables is not None and repository is not None:
-        files, missing = [Source(repository, tables)], []
+        files, missing = [TaskSource(repository, tables)], []
     if not files:
         raise UsageError("this version has no listed change tasks: name yours with --tables FILE and --repo FOLDER")
     generator = random.Random()
     drawn = [generator.choice(files) for _ in range(count)]
-    found: list[Difference] = []
+    found: list[OutcomeDifference] = []
     with progress_bar() as progress:
         bar = progress.add_task("edits", total=count)
         for source in files:

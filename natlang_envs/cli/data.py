@@ -11,11 +11,11 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
 from rich.table import Column, Table
 
-from natlang_envs.autoexplore.changing.repositories import pinned_for_changes
 from natlang_envs.autoexplore.dataset.catalogue import PinnedRepository, catalogue
 from natlang_envs.autoexplore.dataset.fetch import fetch, problem_of
 from natlang_envs.autoexplore.dataset.package_index import Index
-from natlang_envs.autoexplore.freely import lab
+from natlang_envs.change.free_edits.pinned_pytest import ABOUT, LAB, WHEELS, fetch_lab, lab_folder, problem_of_lab
+from natlang_envs.change.repositories import pinned_for_changes
 from natlang_envs.cli.labels import labels_app
 from natlang_envs.cli.mutate import mutate_app
 from natlang_envs.cli.support import printable
@@ -33,12 +33,12 @@ Names = Annotated[list[str] | None, typer.Argument(help="Names of repositories, 
 class Lab:
     """The lab, as a repository is named, fetched and verified."""
 
-    name = lab.NAME
+    name = LAB
 
     @property
     def is_cached(self) -> bool:
         """Whether it is here as it should be."""
-        return lab.lab_folder().is_dir() and lab.problem_of_lab(lab.lab_folder()) is None
+        return lab_folder().is_dir() and problem_of_lab(lab_folder()) is None
 
 
 Entry = PinnedRepository | Lab
@@ -52,8 +52,8 @@ def list_command() -> None:
     for each in _pinned().values():
         here = "yes" if each.is_cached else "no"
         table.add_row(each.name, each.version, each.licence, each.split, f"{each.files:,}", here, each.about)
-    wheel = lab.WHEELS[0]
-    table.add_row(lab.NAME, wheel.version, "MIT, BSD", "", "", "yes" if Lab().is_cached else "no", lab.ABOUT)
+    wheel = WHEELS[0]
+    table.add_row(LAB, wheel.version, "MIT, BSD", "", "", "yes" if Lab().is_cached else "no", ABOUT)
     Console().print(table)
     typer.echo(f"The cache is {cache_folder()}; natlang data fetch brings what is not here.")
 
@@ -74,7 +74,7 @@ def fetch_command(names: Names = None) -> None:
             progress.start_task(bar)
             try:
                 show = partial(_show, progress, bar)
-                lab.fetch_lab(index, show) if isinstance(each, Lab) else fetch(each, index, show)
+                fetch_lab(index, show) if isinstance(each, Lab) else fetch(each, index, show)
             except UsageError as error:
                 problems.append(str(error))
                 progress.console.print(f"{each.name}: {error}", style="red", markup=False, highlight=False)
@@ -109,12 +109,12 @@ def verify_command(names: Names = None) -> None:
 
 def _verify_lab() -> bool:
     """Say how the lab is; return whether something is wrong with it."""
-    folder = lab.lab_folder()
+    folder = lab_folder()
     if not folder.is_dir():
-        typer.echo(f"{lab.NAME}: not here (natlang data fetch {lab.NAME})")
+        typer.echo(f"{LAB}: not here (natlang data fetch {LAB})")
         return False
-    problem = lab.problem_of_lab(folder)
-    typer.echo(f"{lab.NAME}: {'as pinned' if problem is None else f'{problem}; run natlang data fetch {lab.NAME}'}")
+    problem = problem_of_lab(folder)
+    typer.echo(f"{LAB}: {'as pinned' if problem is None else f'{problem}; run natlang data fetch {LAB}'}")
     return problem is not None
 
 
@@ -136,5 +136,5 @@ def _pinned() -> dict[str, PinnedRepository]:
 
 
 def _entries(names: list[str] | None) -> list[Entry]:
-    known: dict[str, Entry] = {**_pinned(), lab.NAME: Lab()}
+    known: dict[str, Entry] = {**_pinned(), LAB: Lab()}
     return [known[require_choice("repository", name, known)] for name in names or known]

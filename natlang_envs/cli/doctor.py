@@ -80,7 +80,6 @@ def _engine() -> Finding:
 
 
 def _environments() -> Finding:
-    """Play a step of each environment."""
     failed: list[str] = []
     for each in ENVIRONMENTS:
         try:
@@ -148,7 +147,7 @@ def _repositories() -> str:
 
 def _lab() -> str:
     _isolation()
-    return f"its tests run with {_module('autoexplore.freely.lab').lab().name}"
+    return f"its tests run with {_module('change.free_edits.pinned_pytest').lab().name}"
 
 
 def _official_games() -> str:

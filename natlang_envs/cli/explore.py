@@ -217,7 +217,6 @@ def _finish(console: Console, copilot: AutoExploreCopilot, driver: Driver, expor
 
 
 def _style(line: str) -> str:
-    """Return the style of a line of a diff."""
     if line.startswith(("diff ", "--- ", "+++ ")):
         return "bold"
     return {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")

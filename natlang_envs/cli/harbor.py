@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from natlang_envs.autoexplore.changing.picking.tasks import make_tasks
 from natlang_envs.autoexplore.dataset.catalogue import repository_folder
 from natlang_envs.autoexplore.dataset.labels import read_labels
 from natlang_envs.autoexplore.dataset.shipped import load_labels, part_named
-from natlang_envs.autoexplore.harbor import Change, Question
+from natlang_envs.change.harbor import HarborChange, HarborQuestion
+from natlang_envs.change.listed_edits.tasks import make_tasks
 from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.repository.texts import FILE_BUDGET
 from natlang_envs.repository.tree import open_repository
@@ -19,13 +19,13 @@ _OWN = "own"
 
 def harbor_tasks(
     board: str | None, labels: Path | None, tasks: Path | None, repository: Path | None, split: str | None
-) -> Iterator[Question | Change]:
+) -> Iterator[HarborQuestion | HarborChange]:
     """Return the tasks that the options name.
 
     Args:
         board: `explore` or `change`; None is what the files are of, and `explore` without any.
         labels: Labels of the user's own.
-        tasks: Change tasks of the user's own.
+        tasks: HarborChange tasks of the user's own.
         repository: The folder that either is about.
         split: Of the suite's tasks; None is train.
 
@@ -48,23 +48,23 @@ def harbor_tasks(
     return _changes(tasks, repository, split or "train")
 
 
-def _questions(labels: Path | None, repository: Path | None, split: str) -> Iterator[Question]:
+def _questions(labels: Path | None, repository: Path | None, split: str) -> Iterator[HarborQuestion]:
     if labels is not None and repository is not None:
         folder = open_repository(repository).path
         for label in read_labels(labels):
-            yield Question(label.id, _OWN, label.asked("natural"), tuple(label.targets), folder)
+            yield HarborQuestion(label.id, _OWN, label.asked("natural"), tuple(label.targets), folder)
         return
     for label in load_labels(part_named(split)):
-        yield Question(
+        yield HarborQuestion(
             label.id, split, label.asked("natural"), tuple(label.targets), repository_folder(label.repository)
         )
 
 
-def _changes(tasks: Path | None, repository: Path | None, split: str) -> Iterator[Change]:
+def _changes(tasks: Path | None, repository: Path | None, split: str) -> Iterator[HarborChange]:
     if tasks is not None:
         found = make_tasks("all", str(tasks), str(repository))
         split = _OWN
     else:
         found = make_tasks(require_choice("split", split, ("train", "validation", "test")), None, None)  # pyright: ignore[reportArgumentType]
     for task_id in found.ids():
-        yield Change(found.load(task_id, FILE_BUDGET), split)
+        yield HarborChange(found.load(task_id, FILE_BUDGET), split)

@@ -29,7 +29,7 @@ from natlang_envs.autoexplore.dataset.report import (
     wordings_of,
 )
 from natlang_envs.autoexplore.dataset.shipped import digest, load_labels, part_named
-from natlang_envs.autoexplore.harbor import write_tasks
+from natlang_envs.change.harbor import write_tasks
 from natlang_envs.cli.change_tables import check_tables
 from natlang_envs.cli.harbor import harbor_tasks
 from natlang_envs.cli.support import LabelsOption, RepositoryOption, TasksOption, print_some, printable, progress_bar
@@ -59,7 +59,6 @@ class Chosen:
 
 
 def chosen_labels(labels: Path | None, repository: Path | None) -> Chosen:
-    """Return the labels that the options of a command name."""
     if (labels is None) != (repository is None):
         raise UsageError("--labels and --repo belong together: name the file and the folder that it is about")
     if labels is not None and repository is not None:

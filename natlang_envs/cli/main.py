@@ -29,8 +29,8 @@ from natlang_envs.cli.support import (
 from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.evaluation.agents import find_agent
 from natlang_envs.evaluation.chat_response import Bill
-from natlang_envs.evaluation.live import find_round, why_development
-from natlang_envs.evaluation.model_requests import Budget, Told, told
+from natlang_envs.evaluation.live import find_round
+from natlang_envs.evaluation.model_requests import AnswerReport, Budget, report_answers
 from natlang_envs.evaluation.protocols import Protocol, load_protocol, protocol_names, split_shortened
 from natlang_envs.evaluation.runner import Progress, evaluate, score_run
 from natlang_envs.evaluation.runs import Run, prepare_folder, provenance, read_run
@@ -41,7 +41,7 @@ from natlang_envs.registration import ENVIRONMENTS, SANDBOXED
 from natlang_envs.tasks import SPLITS
 from natlang_envs.trajectory import Trajectory, difference, replay
 
-# All commands, in the order of the help. Those of other modules stand here by name, so that the core imports no
+# All commands, in the order of the help. Those of other modules are here by name, so that the core imports no
 # environment's package, and are imported on first use, so that no other command waits for them.
 _COMMANDS: dict[str, tuple[str, str] | None] = {
     "explore": ("natlang_envs.cli.explore", "explore_command"),
@@ -63,7 +63,6 @@ class _Commands(TyperGroup):
     """The commands of this module, and those of other modules, which are imported on first use."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return all names, in the order of the help."""
         return list(dict.fromkeys((*_COMMANDS, *super().list_commands(ctx))))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
@@ -131,7 +130,7 @@ def protocols_command() -> None:
     for name in protocol_names():
         protocol = load_protocol(name)
         played = f"{counted(len(protocol.episodes), 'episode')}, {counted(protocol.runs, 'run')}"
-        live = "" if why_development(name) else ", live"
+        live = "" if protocol.development else ", live"
         typer.echo(f"{name:33} {played} of at most {protocol.horizon} steps{live}\n    {protocol.description}")
     typer.echo("live: a month's tasks can be drawn anew, by natlang protocol live; the others are for development.")
 
@@ -147,24 +146,24 @@ def evaluate_command(
     name: Annotated[str | None, typer.Option(help="What to call the agent; by default as --agent does.")] = None,
     batch: Annotated[int, typer.Option(min=1, help="The largest number of episodes in step.")] = 64,
     concurrency: Annotated[int, typer.Option(min=1, help="Episodes at a time, for agents behind an endpoint.")] = 1,
-    episodes: Annotated[int | None, typer.Option(min=1, help="Play only the first so many, for a try.")] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Play in so many other processes.")] = None,
+    episodes: Annotated[int | None, typer.Option(min=1, help="Play only the first episodes, this number.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Play in this number of other processes.")] = None,
     backend: Annotated[str, typer.Option(help="Where they are: processes (of this machine) or ray.")] = "processes",
     address: Annotated[str | None, typer.Option(help="Of a Ray cluster: auto, host:6379 or ray://host:10001.")] = None,
     price: Annotated[
-        str | None, typer.Option(help="Dollars a million tokens, or READ,WRITTEN: what it costs is then told.")
+        str | None, typer.Option(help="Dollars a million tokens, or READ,WRITTEN: shows the cost.")
     ] = None,
-    max_tokens: Annotated[int | None, typer.Option(min=1, help="Stop when so many tokens are spent.")] = None,
-    max_cost: Annotated[float | None, typer.Option(min=0, help="Stop when so many dollars are spent.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(min=1, help="Stop when this number of tokens is spent.")] = None,
+    max_cost: Annotated[float | None, typer.Option(min=0, help="Stop when this number of dollars is spent.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the unfinished run in --out.")] = False,
 ) -> None:
     """Evaluate an agent on a protocol, or on labels or tasks of a repository of your own, and keep the run."""
     chosen = _protocol(protocol, labels, tasks, repository)
     player, origin = find_agent(agent)
     require_choice("backend", backend, ("processes", "ray"))
-    crew = None
+    others = None
     if workers is not None or backend == "ray":
-        crew = Workers(workers or 1, cast("Backend", backend), address, agent)
+        others = Workers(workers or 1, cast("Backend", backend), address, agent)
     elif address is not None:
         raise UsageError("--address is of a Ray cluster: add --backend ray")
     prices = _prices(price)
@@ -175,15 +174,15 @@ def evaluate_command(
     if episodes is not None:
         chosen = chosen.first(episodes)
     prepare_folder(out, resume=resume)
-    with progress_bar(TextColumn("{task.fields[said]}")) as progress:
-        bar = progress.add_task(chosen.name, total=None, said="")
+    with progress_bar(TextColumn("{task.fields[pace]}")) as progress:
+        bar = progress.add_task(chosen.name, total=None, pace="")
         begun = time.monotonic()
         first: list[Progress] = []
 
         def show(now: Progress) -> None:
             first[:] = first or [now]
             words = _pace(now, first[0], time.monotonic() - begun, prices)
-            progress.update(bar, completed=now.done, total=now.total, said=words)
+            progress.update(bar, completed=now.done, total=now.total, pace=words)
 
         run, trajectories = evaluate(
             player,
@@ -193,17 +192,16 @@ def evaluate_command(
             batch=batch,
             concurrency=concurrency,
             resume=resume,
-            workers=crew,
+            workers=others,
             source=provenance(origin, agent),
             budget=budget,
             progress=show,
         )
     _print_score(run, score_run(chosen, trajectories), out)
-    _print_answers(run, told(run.answers or {}, trajectories), prices)
+    _print_answers(run, report_answers(run.answers or {}, trajectories), prices)
 
 
 def _prices(price: str | None) -> tuple[float, float] | None:
-    """Return the dollars for a million tokens read, and written."""
     if price is None:
         return None
     try:
@@ -216,15 +214,15 @@ def _prices(price: str | None) -> tuple[float, float] | None:
 
 
 def _pace(now: Progress, first: Progress, seconds: float, prices: tuple[float, float] | None) -> str:
-    """Return what progress tells besides the bar: `62% won, 3.1 episodes/s, 1,204,000 tokens, $0.60`."""
-    said = [f"{now.won / now.done:.0%} won", f"{(now.done - first.done + 1) / max(seconds, 1e-6):.2g} episodes/s"]
+    """Return the text beside the progress bar: `62% won, 3.1 episodes/s, 1,204,000 tokens, $0.60`."""
+    parts = [f"{now.won / now.done:.0%} won", f"{(now.done - first.done + 1) / max(seconds, 1e-6):.2g} episodes/s"]
     if now.unread:
-        said.insert(1, f"{now.unread / (now.done - now.won):.0%} of losses unreadable")
+        parts.insert(1, f"{now.unread / (now.done - now.won):.0%} of losses unreadable")
     if now.tokens:
-        said.append(f"{now.tokens:,} tokens")
+        parts.append(f"{now.tokens:,} tokens")
     if prices is not None:
-        said.append(_dollars(now.bill if any(now.bill) else Bill(other=now.tokens), prices))
-    return ", ".join(said)
+        parts.append(_dollars(now.bill if any(now.bill) else Bill(other=now.tokens), prices))
+    return ", ".join(parts)
 
 
 def _dollars(bill: Bill, prices: tuple[float, float]) -> str:
@@ -233,7 +231,7 @@ def _dollars(bill: Bill, prices: tuple[float, float]) -> str:
     return f"${bill.cost(*prices):.2f}"
 
 
-def _print_answers(run: Run, found: Told, prices: tuple[float, float] | None) -> None:
+def _print_answers(run: Run, found: AnswerReport, prices: tuple[float, float] | None) -> None:
     """Print how a model's answers were read and what they took, and a line where many were not read."""
     if run.answers is None:
         return
@@ -249,16 +247,15 @@ def _print_answers(run: Run, found: Told, prices: tuple[float, float] | None) ->
 
 
 def _protocol(name: str | None, labels: Path | None, tasks: Path | None, repository: Path | None) -> Protocol:
-    """Return the protocol of this name, or the one of labels or tasks of a folder of the user's own."""
-    own = [(module, file) for module, file in (("", labels), ("changing.picking.", tasks)) if file is not None]
+    own = [(family, file) for family, file in (("autoexplore", labels), ("change", tasks)) if file is not None]
     if name is not None and not own and repository is None:
         if live := find_round(name):
             made = f"natlang protocol live --beacon TEXT --month {live.month} {live.board} --out ROUND.json"
             raise UsageError(f"{name} is a live round: write it to a file by {made}, and name it by --protocol")
         return load_protocol(name)
     if name is None and len(own) == 1 and repository is not None:
-        module, file = own[0]
-        return import_module(f"natlang_envs.autoexplore.{module}protocols").own_protocol(file, repository)
+        family, file = own[0]
+        return import_module(f"natlang_envs.{family}.protocols").own_protocol(file, repository)
     raise UsageError("say what is played: --protocol NAME, or --labels or --tasks FILE and --repo FOLDER together")
 
 
@@ -327,7 +324,6 @@ def _replay_problems(run: Run, protocol: Protocol, trajectories: list[Trajectory
 
 
 def main() -> None:
-    """Run the command."""
     run_app(app, "natlang")
 
 

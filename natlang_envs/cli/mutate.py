@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from natlang_envs.autoexplore.changing.picking.own import mutate
-from natlang_envs.autoexplore.changing.running import SECONDS, open_subject
-from natlang_envs.autoexplore.changing.usable import describe
+from natlang_envs.change.making.fork_runner import SECONDS, open_tested
+from natlang_envs.change.making.make_tasks import mutate
+from natlang_envs.change.making.usable_tests import describe
 from natlang_envs.cli.support import counted, print_some, printable, progress_bar
 
 mutate_app = typer.Typer()
@@ -25,7 +25,7 @@ def mutate_command(
     seconds: Annotated[float, typer.Option(min=0.1, help="Of processor time, for a run of all tests.")] = SECONDS,
 ) -> None:
     """Make change tasks of a repository of your own with pytest tests; a making that was stopped goes on."""
-    subject = open_subject(repo, tests)
+    subject = open_tested(repo, tests)
     made = 0
     with progress_bar() as progress:
         bar = progress.add_task("sources", total=len(subject.sources))

@@ -106,7 +106,6 @@ def _play(env: gymnasium.Env[str, str], inner: NatLangEnv, hints: bool, **start:
 
 
 def _say(text: str) -> None:
-    """Print a text; on a terminal, lines break between words."""
     if sys.stdout.isatty():
         width = shutil.get_terminal_size().columns
         wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)

@@ -1,4 +1,4 @@
-"""`natlang protocol`: protocols that are drawn from a public text."""
+"""`natlang protocol`: protocols that are sampled from a public text."""
 
 from __future__ import annotations
 

@@ -111,7 +111,6 @@ def _fail(name: str, message: str) -> NoReturn:
 
 
 def counted(number: int, what: str) -> str:
-    """Return a number with its noun, such as `1 step` and `2 steps`."""
     return f"{number} {what}" + "s" * (number != 1)
 
 
@@ -131,6 +130,5 @@ def print_some(lines: Sequence[str], most: int) -> None:
 
 
 def progress_bar(*more: ProgressColumn) -> Progress:
-    """Return a bar on standard error, with further columns before the time that is left."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), *more, TimeRemainingColumn())
     return Progress(*columns, console=Console(stderr=True))

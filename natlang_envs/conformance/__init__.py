@@ -1,4 +1,4 @@
-"""Conformance: checks of determinism and contract that any text environment can run.
+"""Conformance: checks of determinism and contract for any text environment.
 
 case           an environment under test, how it is played, here and in another process, and how two are compared
 contract       spaces, infos, commands, endings, errors

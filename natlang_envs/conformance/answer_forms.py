@@ -1,4 +1,4 @@
-"""How models write a command, and texts that name one without choosing it, to try a reader of answers with.
+"""Forms in which models write a command, and texts that name one without choosing it: tests for a reader of answers.
 
     from natlang_envs.conformance.answer_forms import misread
 

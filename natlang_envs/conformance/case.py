@@ -33,7 +33,7 @@ _SHOWN = 60  # characters of each text around the place where two differ
 
 
 class NotApplicable(Exception):  # noqa: N818 - it reports no error
-    """The environment does not promise what a check is about; the message says what is missing."""
+    """The environment lacks what a check is about; the message names it."""
 
 
 @dataclass(frozen=True)

@@ -84,10 +84,6 @@ def stream(*events: object, done: bool = True, end: str = "\n\n", begin: str = "
     return Sent((begin + text).encode(), kind="text/event-stream")
 
 
-def _pieces(text: str) -> list[dict[str, Any]]:
-    return [delta(content=each) for each in re.findall("(?s).{1,3}", text)]
-
-
 def _call(command: str) -> dict[str, Any]:
     return {"id": "c", "type": "function", "function": {"name": "act", "arguments": json.dumps({"command": command})}}
 
@@ -129,7 +125,12 @@ def _message(**message: Any) -> Send:
 
 def _streamed(*after: object, before: tuple[object, ...] = (), most: int | None = None, **more: Any) -> Send:
     """Return a stream of the text in pieces, or of the first so many, with other events around them."""
-    return lambda a: stream(*before, *_pieces(a.text)[:most], *after, **more)
+
+    def send(asked: ShapeRequest) -> Sent:
+        pieces = [delta(content=each) for each in re.findall("(?s).{1,3}", asked.text)]
+        return stream(*before, *pieces[:most], *after, **more)
+
+    return send
 
 
 _HTML = b"<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>"

@@ -46,10 +46,7 @@ def _sync(case: Case, num_envs: int, mode: AutoresetMode) -> SyncVectorEnv:
 def _session(
     sync: SyncVectorEnv, other: VectorEnv[_ANY, _ANY, _ANY], mode: AutoresetMode, seed: int, masks: bool
 ) -> Iterator[tuple[str, Any, Any]]:
-    """Drive both through the same calls; yield what each call was and what each of the two returned.
-
-    `masks` says whether episodes are reset by a mask now and then; in the mode `Disabled` they always are.
-    """
+    """Yield each call and its two results; `masks` resets by masks at times, as the mode `Disabled` always does."""
     rng = random.Random(f"conformance/vector/{seed}")
     n = sync.num_envs
     for index, env in enumerate(sync.envs):

@@ -1,8 +1,8 @@
 """The copilot: a person or a model answers a question or changes files in a sandbox, one command at a time.
 
-copilot       the loop: a prompt, an answer, the command in it, what the command did; a person or a model that answers
-shell         the grammar of the sandbox's commands in an answer
-command_text  commands as they stand in text: the first of several, tidied
+copilot       the loop of prompt, answer and execution; drivers for a person and for a model
+shell         the grammar that finds the sandbox's commands in an answer
+command_text  the first of several commands in a text, tidied
 edit_forms    edits of files in an answer
 """
 

@@ -1,4 +1,4 @@
-"""Commands as they stand in an answer: the first of several, without what models put around one."""
+"""Commands in the text of an answer: the first of several, without what models write around it."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def first_command(text: str) -> FirstCommand:
 
 
 def _joined(text: str) -> str:
-    """Return lines of which the first goes on after a backslash at its end."""
+    """Return lines, with the first joined to those that it continues on after a backslash."""
     parts: list[str] = []
     while (at := text.find("\n")) > 0 and text[at - 1] == "\\" and len(parts) < _MOST_JOINED:
         parts.append(text[: at - 1])
@@ -159,7 +159,7 @@ def _joined(text: str) -> str:
 
 
 def _inner(line: str) -> str:
-    """Return the command that a shell is told to run: `bash -c 'ls'`."""
+    """Return the command of a shell's command line: `ls` for `bash -c 'ls'`."""
     if first_word(line) not in SHELLS or not parses(line):
         return line
     words = parse(line).words

@@ -1,4 +1,4 @@
-"""The copilot: three steps in a loop (a prompt, an answer with a command in it, its execution) over a sandbox."""
+"""The copilot: a loop of prompt, answer and execution of the answer's command over a sandbox."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ EndKind = Literal["identified", "answered", "done", "left", "no step left", "no 
 MODES: tuple[Mode, ...] = get_args(Mode)
 SUCCESS: dict[Mode, EndKind] = {"identify": "identified", "answer": "answered", "change": "done"}
 FINAL: dict[Mode, str] = {"identify": "id", "answer": "answer", "change": "exit"}  # what a final answer stands for
-MAX_UNREADABLE = 3  # answers in a row without a command, after which nobody listens
+MAX_UNREADABLE = 3  # answers in a row without a command, which end the loop
 EDITORS = (EDIT, "applypatch", "patch", "git")  # commands that take edits from a here-document
 _NAMES_SHOWN = 200
 _COMMAND_SHOWN = 300  # characters of an earlier command
@@ -122,7 +122,7 @@ class PromptContent:
 
 
 class AutoExploreCopilot:
-    """Mediates between a sandbox over a repository and whoever is to answer a question or change files in it.
+    """Lets a person or a model work in a sandbox over a repository.
 
     One turn is `prompt`, an answer from outside, and `take`; `run` does this until an end. Use it as a context manager,
     or call `close`: it owns its sandbox.
@@ -243,7 +243,7 @@ class AutoExploreCopilot:
         return escape_surrogates("\n".join(lines))
 
     def take(self, answer: str | Mapping[str, Any]) -> Turn:
-        """Find the command in an answer, a text or a message, and execute it; whatever it says, it is a turn.
+        """Find the command in an answer, a text or a message, and execute it. Every answer takes a turn.
 
         Raises:
             UsageError: It is over already.

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import cast
 
-from natlang_envs.answers.calls import json_values
+from natlang_envs.answers.calls import as_object, json_values
 from natlang_envs.answers.texts import blocks
 from natlang_envs.sandbox.changes.edits import MARKS
 from natlang_envs.sandbox.commands.parser import quote
@@ -60,7 +58,7 @@ def files_in(said: str) -> str | None:
 
 def edit_of(value: object) -> str | None:
     """Return the command of a tool call that edits a file."""
-    content = _object(value)
+    content = as_object(value)
     given: object = next(
         (content[key] for key in ("arguments", "parameters", "args", "input") if key in content), content
     )
@@ -68,7 +66,7 @@ def edit_of(value: object) -> str | None:
         given = next((each.value for each in json_values(given) if not each.start), given)
     if isinstance(given, str):
         return edit_in(given)
-    members = _object(given)
+    members = as_object(given)
     texts = {str(key).lower(): each for key, each in members.items() if isinstance(each, str)}
     path, old, new, whole, patch = (
         next((texts[key] for key in keys if key in texts), None) for keys in (_PATHS, _OLD, _NEW, _WHOLE, _PATCH)
@@ -87,10 +85,6 @@ def edit_of(value: object) -> str | None:
     if whole is not None:
         return _document(_added(path, whole))
     return f"cat {quote(path)}" if texts.get("command") == "view" else None
-
-
-def _object(value: object) -> Mapping[str, object]:
-    return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
 
 
 def _added(path: str, content: str) -> str:

@@ -1,8 +1,8 @@
 """Commands of the sandbox in an answer: the copilot's grammar for `read_answer`.
 
-The more expressly a command is given, the earlier it is looked for: after a label, as a tool call or a tag, as a final
-answer, in a block, as JSON, as a line of its own, in a box, a sentence or quotes. Of several the first is taken, and
-the others are counted; a command that ends the work is never taken out of prose where there is another one.
+The search goes from explicit to implicit forms: a label, a tool call or a tag, a final answer, a block, JSON, a line of
+its own, a box, a sentence, quotes. `natlang_envs.answers` finds the parts. The first of several commands is taken, and
+the others are counted. A command that ends the work is not taken out of prose if there is another one.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from natlang_envs.answers import Reading, json_values
-from natlang_envs.answers.calls import calls_in, commands_of, python_calls
-from natlang_envs.answers.listed import is_against
-from natlang_envs.answers.texts import MOST_TRIED, blocks, fields_of, is_example
+from natlang_envs.answers import Reading
+from natlang_envs.answers.calls import commands_of
+from natlang_envs.answers.listed import is_rejected
+from natlang_envs.answers.texts import MOST_TRIED, AnswerPart, blocks, fields_of, is_example, parts_of
 from natlang_envs.copilot.command_text import (
     ASIDE,
     ENDS,
@@ -43,7 +43,6 @@ _ACTION = re.compile(
     r"(?:[ \t]*\d+)?[ \t*_]*(?:[:\uff1a=]|[ \t]-(?=[ \t]))[ \t*_]*",
     re.MULTILINE | re.IGNORECASE,
 )
-_BOX = re.compile(r"\\boxed\s*\{([^{}\n]+)\}")
 _SENTENCE = re.compile(
     r"\b(?:I(?: will|'ll| shall| am going to|'m going to)|let(?:'s| me)) (?:now |first |next )?[`\"]?"
     rf"((?:{'|'.join(sorted(WORDS - set(ENDS)))})(?: [^\n`\"]*?)?)[`\"]?[.!]?(?=\s|\Z)(?=\s*(?:\Z|\n|[A-Z]))"
@@ -103,24 +102,23 @@ class Shell:
         label = _ACTION.search(said)
         if self._edits and (edit := edit_in(said[label.end() :] if label else said)) is not None:
             return Reading(edit, "edit")
-        said = said if self._edits and files_in(said) else stated(said)
-        readers = [
-            self._label,
-            self._call,
-            self._answer,
-            self._fence,
-            self._json,
-            self._line,
-            self._box,
-            self._sentence,
-            self._quotation,
-        ]
-        if self._edits:
-            readers.insert(3, self._files)
-        for reader in readers:
-            found = reader(said)
-            if found is not None:
-                return found
+        files = files_in(said) if self._edits else None
+        said = said if files else stated(said)
+        parts = parts_of(said)[1]
+        found = (
+            self._label(said, parts)
+            or self._given(said, parts, "tool call", "tag")
+            or self._answer(said)
+            or (Reading(files, "edit") if files else None)
+            or self._given(said, parts, "fence")
+            or self._given(said, parts, "json")
+            or self._line(said)
+            or self._box(said, parts)
+            or self._sentence(said)
+            or self._quotation(said)
+        )
+        if found is not None:
+            return found
         asked = next((line for line in map(bare, said.splitlines()) if line in self._more), None)
         if asked is not None:
             return Reading(asked, "line", said)
@@ -155,16 +153,21 @@ class Shell:
             return self._end(word) if word in _DONE else command
         return self._final if self._final == "exit" else f"{self._final} {text}".strip()
 
-    def _structured(self, text: str) -> str:
-        """Return the command that JSON, a tag or a call in Python's form names; else the text."""
-        stripped = text.strip()
-        values = (
-            [stripped] if stripped[:1] in ("{", "[") else [each.values[0] for each in islice(calls_in(stripped), 1)]
-        )
-        values += list(python_calls(stripped))
-        return next((found for each in values if (found := self._of_value(each)) and found != stripped), text)
+    def _commands_of(self, part: AnswerPart) -> list[str]:
+        """Return the commands that a block, a tool call, a tag, JSON, or a call in Python's form names."""
+        if part.form == "fence":
+            return [self._structured(str(part.values[0]))]
+        found = [command for each in part.values if (command := self._of_value(each))]
+        return [block.content if (block := next(blocks(each), None)) and not block.start else each for each in found]
 
-    def _label(self, said: str) -> Reading | None:
+    def _structured(self, text: str) -> str:
+        """Return the first command of what a text begins with, if that is JSON, a tag or a call; else the text."""
+        part = next(iter(parts_of(text.strip())[1]), None)
+        if part is None or part.start or part.form == "fence":
+            return text
+        return next(iter(self._commands_of(part)), text)
+
+    def _label(self, said: str, parts: Sequence[AnswerPart]) -> Reading | None:
         """Return the command of the first `Action:`; a model that goes on writes observations of its own after it."""
         label = _ACTION.search(said)
         if label is None:
@@ -175,13 +178,13 @@ class Shell:
             rest = f"{pair[1]} {pair[2]}" if pair[1] in WORDS else self._structured(pair[2])
         after = _NEXT_FIELD.search(rest)
         field = (rest[: after.start()] if after else rest).strip()
-        block = next(blocks(field), None)
-        fenced = block is not None and block.start == 0
-        if block is not None and fenced:
-            field = block.content
-        elif "\n" in field and first_word(bare(field)) not in WORDS:
-            field = field.partition("\n")[0]
-        field = self._structured(field)
+        begin = said.find(field, label.end())
+        part = next((each for each in parts if each.start == begin), None)
+        fenced = part is not None and part.form == "fence"
+        if part is not None and (commands := self._commands_of(part)):
+            field = commands[0]
+        elif first_word(bare(field)) not in WORDS:
+            field = self._structured(field.partition("\n")[0])
         brackets = _BRACKETS.match(field)
         if brackets is not None:
             word = "answer" if brackets[1].lower() in _DONE else brackets[1].lower()
@@ -200,23 +203,29 @@ class Shell:
             left_over = 0 if "\n" in command else first_command(field.partition("\n")[0]).left_over
         return Reading(self._end(command), "action", said[: label.start()], left_over)
 
-    def _call(self, said: str) -> Reading | None:
-        """Return the command of the first tool call or tag, unless it stands in a block."""
-        if "<" not in said and "[TOOL" not in said:
-            return None
-        around = list(islice(blocks(said), MOST_TRIED))
-        calls = [each for each in calls_in(said) if not any(block.start < each.start < block.end for block in around)]
-        values = [(self._of_value(value), each) for each in calls for value in each.values]
-        found = [(content, each) for content, each in values if content]
-        if not found:
-            return None
-        content, call = found[0]
-        block = next(blocks(content), None)
-        command, left_over = first_command(block.content if block is not None and block.start == 0 else content)
-        if not command:
-            return None
-        around_it = said[: call.start] + said[call.end :]
-        return Reading(self._meant(command), "tool call" if call.tool else "tag", around_it, left_over + len(found) - 1)
+    def _given(self, said: str, parts: Sequence[AnswerPart], *forms: str) -> Reading | None:
+        """Return the first command of the parts of some forms; the others are left over."""
+        found: Reading | None = None
+        for part in parts:
+            for text in self._commands_of(part) if part.form in forms else ():
+                command, left_over = first_command(text)
+                if not command or (part.form == "fence" and not self._is_command(command, left_over, text, part)):
+                    continue
+                if found is not None:
+                    found = found._replace(left_over=found.left_over + 1 + left_over)
+                else:
+                    command = self._end(command) if part.form == "fence" else self._meant(command)
+                    found = Reading(command, part.form, said[: part.start] + said[part.end :], left_over)
+        return found
+
+    def _is_command(self, command: str, left_over: int, text: str, block: AnswerPart) -> bool:
+        """Return whether a block's text is a command; where files are edited, a block may be code."""
+        content, name = map(str, block.values)
+        word = first_word(command)
+        if word in WORDS or word in self._more:
+            return True
+        is_code = self._edits and text == content and name.lower() not in SHELL_NAMES
+        return not left_over and not is_code and PROGRAM.fullmatch(word) is not None
 
     def _answer(self, said: str, label: re.Pattern[str] = _FINAL) -> Reading | None:
         """Return what ends the work, for the text after a label."""
@@ -230,34 +239,6 @@ class Shell:
             text = bare(text.partition("\n")[0]).removeprefix("id ")
         command = "exit" if self._final == "exit" else tidy(f"{self._final} {text.removeprefix('answer ')}")
         return Reading(command, "final", said[: found.start()])
-
-    def _files(self, said: str) -> Reading | None:
-        command = files_in(said)
-        return None if command is None else Reading(command, "edit", "")
-
-    def _fence(self, said: str) -> Reading | None:
-        """Return the first command of the first block that holds one."""
-        found: Reading | None = None
-        for block in islice(blocks(said), MOST_TRIED):
-            command, left_over = first_command(self._structured(block.content))
-            word = first_word(command)
-            other = not self._edits or block.name.lower() in SHELL_NAMES  # a block of code is no command
-            if word in WORDS or word in self._more or (not left_over and PROGRAM.fullmatch(word) and other):
-                if found is not None:
-                    found = found._replace(left_over=found.left_over + 1 + left_over)
-                else:
-                    found = Reading(self._end(command), "fence", said[: block.start] + said[block.end :], left_over)
-        return found
-
-    def _json(self, said: str) -> Reading | None:
-        """Return the command of the first object or list that names one, or of a call in Python's form."""
-        for each in json_values(said):
-            command = None if each.broken else self._of_value(each.value)
-            if command and (said[each.start] == "{" or first_word(command) in WORDS):
-                line, left_over = first_command(command)
-                return Reading(self._meant(line), "json", said[: each.start] + said[each.end :], left_over)
-        command = next((found for each in python_calls(said) if (found := self._of_value(each))), None)
-        return Reading(self._meant(first_command(command).line), "tool call", "") if command else None
 
     def _line(self, said: str) -> Reading | None:
         """Return the first line that is a command; one that ends the work only where there is no other."""
@@ -286,9 +267,9 @@ class Shell:
                 first = Reading(command, "line", said[: found.start()] + said[end + 1 :], left_over)
         return None if first is None else first._replace(left_over=first.left_over + further)
 
-    def _box(self, said: str) -> Reading | None:
-        found = {command for each in _BOX.finditer(said) if (command := within(each[1]))}
-        return Reading(found.pop(), "boxed", said) if len(found) == 1 else None
+    def _box(self, said: str, parts: Sequence[AnswerPart]) -> Reading | None:
+        boxed = {command for part in parts if part.form == "boxed" and (command := within(str(part.values[0])))}
+        return Reading(boxed.pop(), "boxed", said) if len(boxed) == 1 else None
 
     def _sentence(self, said: str) -> Reading | None:
         """Return the command that a sentence says is done, with a name, an option or a quotation."""
@@ -296,7 +277,7 @@ class Shell:
         if len(found) != 1 or not re.search(r"\A(?:ls|pwd)\Z| \S*[./\\'\"\d-]", found[0][1]):
             return None
         line = said[: found[0].start()].rpartition("\n")[2][-200:]
-        unsaid = line.strip("*_#> ").lower().startswith(("thought", "observation")) or is_against(
+        unsaid = line.strip("*_#> ").lower().startswith(("thought", "observation")) or is_rejected(
             _SENTENCE_ENDS.split(line)[-1]
         )
         return None if unsaid else Reading(tidy(found[0][1]), "sentence", said)
@@ -317,7 +298,7 @@ class Shell:
 
 
 def stated(said: str) -> str:
-    """Return a text without lists and examples that are introduced, and what is observed; not where it holds a file."""
+    """Return a text without introduced lists and examples, and without observations; unchanged if it holds a file."""
     if said.count("\n") > MOST_TRIED or any(each in said for each in ("<<", "```", "~~~", "'", '"')):
         return said
     kept: list[str] = []

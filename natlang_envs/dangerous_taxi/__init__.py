@@ -1,4 +1,4 @@
-"""DangerousTaxi: Gymnasium's Taxi as texts, where one illegal move ends the game.
+"""DangerousTaxi: Gymnasium's Taxi in words, where one illegal move ends the game.
 
 env         the environment; its docstring is its page
 vector      the fast vector form, on arrays

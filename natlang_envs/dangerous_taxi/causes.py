@@ -41,7 +41,7 @@ def why(city: City, state: int, command: str) -> Why | None:
 
 
 def _worded(city: City, state: int, command: str) -> Why:
-    """Return what is wrong with a text that is none of the commands, and the one that it means, if that was legal."""
+    """Return why a text is none of the commands, and the command that it means, if that was legal."""
     plain = " ".join(command.lower().split()).strip(_SIGNS)
     if not plain:
         return Why("no command", "There is no command in this.")

@@ -36,7 +36,7 @@ REFUSALS = tuple(Outcome(answer, ILLEGAL_REWARD, terminated=True) for answer in 
 
 
 def outcomes(stage: Stage) -> tuple[Outcome, ...]:
-    """Return what each of the six commands earns in a stage of the curriculum, when it is legal."""
+    """Return the outcomes of the six commands in a stage of the curriculum, when they are legal."""
     moves = tuple(Outcome(answer, STEP_REWARD) for answer in DONE[:PICK_UP])
     reward, ends = STEP_REWARD if stage == "delivery" else GOAL_REWARD, stage == "pickup"
     pick_up = Outcome(DONE[PICK_UP], reward, terminated=ends, success=ends)
@@ -47,46 +47,44 @@ class DangerousTaxiEnv(NatLangEnv):
     """Drive a taxi by words; one illegal command ends the game.
 
     ## Description
-    Gymnasium's Taxi (Dietterich, 2000) as texts, and dangerous as in section 5 of the Reflect-RL paper: the
-    game ends at the first command that Taxi would punish or ignore. Nothing can be corrected afterwards, so the player
-    has to read the map before every move.
+    Gymnasium's Taxi (Dietterich, 2000), described in words and made dangerous as in section 5 of the Reflect-RL paper:
+    the first command that Taxi would punish or ignore ends the game. Nothing can be corrected, so the player has to
+    read the map before every move.
 
     ## Observation Space
     `UnicodeText(2000)`: the size of the grid, the four landmarks, every wall, the taxi, the passenger and the
-    destination, in plain words. Two states never read alike. When an episode terminates, the answer to the last
-    command stands on a line before it.
+    destination. No two states share a text. After termination, the answer to the last command is the first line.
 
     ## Action Space
-    `CommandText`: `move south`, `move north`, `move east`, `move west`, `pick up passenger`, `drop off passenger`.
-    All six are always admissible, in this order: to know which of them is safe is the task.
+    `CommandText`: `move south`, `move north`, `move east`, `move west`, `pick up passenger`, `drop off passenger`. All
+    six are always admissible, in this order; to know the safe ones is the task.
 
     ## Rewards
-    - -1 for each step, unless another reward is given in its place;
-    - -10 for an illegal command: a move that does not move, a pickup where nobody waits, a drop-off anywhere but at
-      the destination or with an empty taxi, and any other text;
+    - -1 a step, or in its place:
+    - -10 for an illegal command: a move into a wall or off the map, a pickup where nobody waits, a drop-off elsewhere
+      than at the destination or with an empty taxi, and any other text;
     - +20 for the pickup (stages `pickup` and `dropoff`) and +20 for the delivery.
 
     ## Starting State
-    A task `city/row.column/from-to`, sampled from the split: on the classic map one of 300 starts (25 cells, 4 places
-    for the passenger, 3 destinations), on generated maps a city and then a start whose shortest plan fits the horizon.
+    A task `city/row.column/from-to`, sampled from the split. The classic map has 300 starts (25 cells, 4 places for the
+    passenger, 3 destinations). On generated maps a city is sampled, then a start whose shortest plan fits the horizon.
 
     ## Episode End
-    Termination: the passenger got in (stage `pickup`) or was delivered, or the command was illegal.
-    Truncation: after `horizon` steps.
+    Termination: the passenger got in (stage `pickup`), was delivered, or the command was illegal. Truncation: after
+    `horizon` steps.
 
     ## Information
-    `admissible_commands`, `success`, `task_id`, `task`, `feedback`: see `NatLangEnv`.
+    As of every `NatLangEnv`.
 
     ## Arguments
-    - `stage`: `"pickup"` ends with the pickup, `"dropoff"` pays the pickup and the delivery, `"delivery"` pays the
-      delivery only. The three registered ids set it.
-    - `map`: `"classic"` (Gymnasium's) or `"generated"` (5 to 9 rows and columns; walls and landmarks follow from
-      the city's number). On the classic map a held-out start still crosses trained states: unseen maps test more.
+    - `stage`: `"pickup"` ends with the pickup, `"dropoff"` pays the pickup and the delivery, `"delivery"` the delivery
+      only. The ids set it.
+    - `map`: `"classic"` (Gymnasium's) or `"generated"` (5 to 9 rows and columns; the city's number decides walls and
+      landmarks). A held-out start on the classic map still crosses trained states; only unseen cities test
+      generalisation.
     - `split`: `"train"`, `"validation"`, `"test"` or `"all"`, by start (classic) or by city (generated).
-    - `explain`: True for `info["why"]`, why a command was illegal; `feedback`: `"explained"` shows it to the
-      player, too.
-    - `horizon`: 15 steps for the pickup, 30 for the delivery.
-    - `render_mode`: `"ansi"` or `"rgb_array"`.
+    - `horizon` (15 for the pickup, else 30), `explain`, `feedback`: as of every `NatLangEnv`.
+    - `render_mode`: `"ansi"`, `"rgb_array"` or None.
 
     ## Version History
     - v0: initial version.

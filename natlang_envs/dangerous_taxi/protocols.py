@@ -14,7 +14,8 @@ from natlang_envs.task_random import TaskRandom
 from natlang_envs.tasks import hash_fraction
 
 _STAGES = {"pickup": ("NatLang/DangerousTaxi-Pickup-v0", 15), "dropoff": ("NatLang/DangerousTaxi-Dropoff-v0", 30)}
-_STARTS, _CITIES = 100, 200
+_STARTS, _CITIES, _LIVE_TASKS = 100, 200, 200
+_PUBLIC = "its map has 300 starts in 500 states, and a table of them all plays it"
 
 
 def _held_out_starts() -> tuple[Episode, ...]:
@@ -37,11 +38,14 @@ def _held_out_cities() -> tuple[Episode, ...]:
 def protocols() -> Iterator[Protocol]:
     starts = "100 initialisations of the classic map, as many as the paper's, all in the test split."
     cities = "200 generated maps that no training split holds, one start in each."
-    kinds = (("", "classic", _held_out_starts(), starts), ("-cities", "generated", _held_out_cities(), cities))
+    kinds = (
+        ("", "classic", _held_out_starts(), starts, _PUBLIC),
+        ("-cities", "generated", _held_out_cities(), cities, _LIVE_TASKS),
+    )
     for stage, (env_id, horizon) in _STAGES.items():
-        for family, kind, episodes, description in kinds:
-            kwargs = {"map": kind, "split": "test"}
-            yield Protocol(f"dangerous-taxi-{stage}{family}/v1", env_id, kwargs, horizon, 1, episodes, description)
+        for family, kind, episodes, description, live in kinds:
+            name, kwargs = f"dangerous-taxi-{stage}{family}/v1", {"map": kind, "split": "test"}
+            yield Protocol(name, env_id, kwargs, horizon, 1, episodes, description, live=live)
 
 
 if __name__ == "__main__":

@@ -58,7 +58,7 @@ class _Uniforms:
 
 
 class DangerousTaxiVectorEnv(NatLangVectorEnv):
-    """The vector form of `DangerousTaxiEnv`; the arguments are the same, and `num_envs` and `autoreset_mode`.
+    """The vector form of `DangerousTaxiEnv`, with `num_envs` and `autoreset_mode`.
 
     Every episode has a row in one table of transitions, or all share a row on the classic map.
     """

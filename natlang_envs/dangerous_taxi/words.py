@@ -38,7 +38,7 @@ def unknown_command(command: str) -> str:
 
 @lru_cache(maxsize=512)
 def describe_city(city: City) -> str:
-    """Return what never changes: the size of the grid, the landmarks and every wall."""
+    """Return the fixed part of an observation: the size of the grid, the landmarks and every wall."""
     places = " ".join(
         f"{name} is at row {row}, column {column}."
         for name, (row, column) in zip(LANDMARKS, city.landmarks, strict=True)

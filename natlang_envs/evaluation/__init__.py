@@ -1,18 +1,17 @@
 """Evaluation: agents play protocols, and every run can be replayed.
 
 protocols        which episodes make a score, as data with a digest
-live             draws the rounds of a month from a public text; which boards have them
+live             the rounds of a month, whose tasks are sampled from a public text
 agents           what an agent is, the built-in ones, and how `--agent` is understood
 runner           plays a protocol with an agent and keeps the run
-playing          plays episodes: several in step, or by players in threads
-workers          players in other processes, or on a Ray cluster
-recording        an environment that a loop of one's own plays, and that writes the same run
+playing          plays episodes in batches, and in threads
+workers          plays in other processes, or on a Ray cluster
+recording        an environment for a loop of one's own, which writes the same run
 published        trained players as small files that name each other by SHA-256
 runs             a run on disk: run.json, the recording, the journal of an unfinished run
 chat_players     chat models that play: react, tools and chat
 chat_settings    how a chat model is asked
-chat_endpoint    an OpenAI-compatible endpoint: asks, waits and tries again
-chat_connection  where it is and how it is reached, by environment variables
+chat_endpoint    an OpenAI-compatible endpoint: finds it by environment variables, asks, waits and tries again
 chat_response    reads what it answers: whole, cut by the model's limit, or a failure of the provider
 model_requests   what an episode asked of a model, kept beside the run; what it took; how answers were read
 statistics       scores, their 95% intervals, and paired tests

@@ -38,7 +38,7 @@ class AgentInput:
         path: The steps so far.
         observation: The current observation.
         admissible_commands: The commands that are understood now.
-        rng: Random numbers of this episode; an agent that draws from them alone can be evaluated again, exactly.
+        rng: Random numbers of this episode; an agent that samples with them alone can be evaluated again, exactly.
         env: The environment itself, for agents that say `privileged = True` (oracles); None for all others.
         free: The grammar of commands that are understood beside those listed; None where there are none.
         requests: What this episode has asked of a model, for agents that keep it there.
@@ -60,7 +60,7 @@ class AgentInput:
 
 @dataclass(frozen=True)
 class Decision:
-    """An action, what was said before it, and the number of tokens read and written for both."""
+    """An action, the reflection before it, and the tokens of both."""
 
     action: str
     reflection: str | None = None
@@ -77,18 +77,14 @@ class Decision:
 class BatchAgent(Protocol):
     """An agent that decides for several episodes at a time."""
 
-    def act(self, inputs: Sequence[AgentInput], /) -> Sequence[str | Decision]:
-        """Return one decision an input, in order."""
-        ...
+    def act(self, inputs: Sequence[AgentInput], /) -> Sequence[str | Decision]: ...
 
 
 @runtime_checkable
 class HasChances(Protocol):
     """An agent that can say how likely it was to choose each listed command; an audit then compares these."""
 
-    def chances(self, given: AgentInput, reflection: str | None, /) -> Sequence[float]:
-        """Return the probability of each listed command, given what was said before."""
-        ...
+    def chances(self, given: AgentInput, reflection: str | None, /) -> Sequence[float]: ...
 
 
 Agent = Callable[[AgentInput], str | Decision] | BatchAgent
@@ -107,40 +103,35 @@ def decide(agent: Agent, inputs: Sequence[AgentInput]) -> list[Decision]:
 
 
 def settings_of(agent: Agent) -> dict[str, str] | None:
-    """Return how an agent asks its model, in words; None for one that asks none."""
     return getattr(agent, "model_settings", None)
 
 
 def check_agent(agent: object) -> None:
-    """Raise `UsageError` unless it can decide."""
     if isinstance(agent, type) or not (callable(agent) or isinstance(agent, BatchAgent)):
         remedy = "give a function of one AgentInput, an object with a method act(inputs), or load_agent(name)"
         raise UsageError(f"{agent!r:.100} is no agent: {remedy}")
 
 
 def name_of(agent: Agent) -> str:
-    """Return the qualified name of an agent's function or class."""
     kind: object = agent if hasattr(agent, "__qualname__") else type(agent)
     return f"{getattr(kind, '__module__', '')}.{getattr(kind, '__qualname__', '')}"
 
 
 def is_privileged(agent: Agent) -> bool:
-    """Return whether an agent asks for the environment itself."""
     return bool(getattr(agent, "privileged", False))
 
 
 def is_sampling(agent: Agent) -> bool:
-    """Return whether an agent says that it draws (so it plays every run of a protocol)."""
+    """Return whether an agent says that it samples, and so plays every run of a protocol."""
     return bool(getattr(agent, "sampling", False))
 
 
 class RandomAgent:
-    """Draws one of the admissible commands, uniformly."""
+    """Samples one of the admissible commands, uniformly."""
 
     sampling = True
 
     def __call__(self, given: AgentInput) -> str:
-        """Return a random command."""
         commands = self._commands(given)
         return commands[int(given.rng.integers(len(commands)))]
 
@@ -149,7 +140,7 @@ class RandomAgent:
 
 
 class RandomLegalAgent(RandomAgent):
-    """Draws among the commands that do not end the game as illegal: told by the environment, not earned."""
+    """Samples among the commands that do not end the game as illegal, which the environment tells it."""
 
     privileged = True
 
@@ -163,45 +154,40 @@ class OracleAgent:
     privileged = True
 
     def __call__(self, given: AgentInput) -> str:
-        """Return the first command of the plan from here."""
         return cast("NatLangEnv", given.env).reference()[0]
 
 
 def _from(module: str, name: str) -> Callable[[], Agent]:
-    """Return what makes an agent of an environment's package, which is imported only then."""
+    """Return a factory of an agent that imports the environment's package when it is called."""
     return lambda: cast("Agent", getattr(import_module(module), name)())
 
 
-# These play every environment; the protocols of the leaderboard have a row of each, see `baseline_names`.
+# The first four play every environment. `reference` is the oracle by the name that is true where no plan is known to be
+# exact. The others play the environments of one package and refuse others.
 BUILT_IN: dict[str, Callable[[], Agent]] = {
     "random": RandomAgent,
     "random-legal": RandomLegalAgent,
     "oracle": OracleAgent,
-}
-# The first plays every environment too: it is the oracle by the name that is true where no plan is known to be exact.
-# The others play the environments of one package alone, and refuse others in words.
-SPECIAL: dict[str, Callable[[], Agent]] = {
     "reference": OracleAgent,
     "bm25": _from("natlang_envs.autoexplore.baselines", "Bm25Agent"),
     "depth-first": _from("natlang_envs.autoexplore.search", "DepthFirstAgent"),
     "first-hit": _from("natlang_envs.autoexplore.searching.agents", "FirstHitAgent"),
     "first-hit-reader": _from("natlang_envs.autoexplore.searching.agents", "FirstHitReaderAgent"),
-    "nothing": _from("natlang_envs.autoexplore.changing.picking.agents", "NothingAgent"),
-    "random-edit": _from("natlang_envs.autoexplore.changing.picking.agents", "RandomEditAgent"),
-    "spectrum": _from("natlang_envs.autoexplore.changing.picking.agents", "SpectrumAgent"),
+    "nothing": _from("natlang_envs.change.listed_edits.agents", "NothingAgent"),
+    "random-edit": _from("natlang_envs.change.listed_edits.agents", "RandomEditAgent"),
+    "spectrum": _from("natlang_envs.change.listed_edits.agents", "SpectrumAgent"),
     "expert": _from("natlang_envs.alfworld.expert", "ExpertAgent"),
 }
 
 
 def baseline_names(env_id: str) -> tuple[str, ...]:
-    """Return the agents that the leaderboard has a row of in the tables of an environment."""
+    """Return the agents that the leaderboard plays on the boards of an environment."""
     known = registration_of(env_id)
-    return known.baselines if known else tuple(BUILT_IN)
+    return known.baselines if known else ("random", "random-legal", "oracle")
 
 
 def agent_names() -> list[str]:
-    """Return the names of all agents: ours, then those of the entry points, sorted."""
-    return [*BUILT_IN, *SPECIAL, *sorted({each.name for each in entry_points(group=ENTRY_POINTS)})]
+    return [*BUILT_IN, *sorted({each.name for each in entry_points(group=ENTRY_POINTS)})]
 
 
 def load_agent(name: str) -> Agent:
@@ -217,11 +203,10 @@ def find_agent(name: str) -> tuple[Agent, str]:
     """Return an agent, and whether it is `built-in`, of an `entry point` or a `function` of a module."""
     require_type(name, str, "no agent's name: write name, name:argument or module:function")
     kind, _, argument = name.partition(":")
-    ours = {**BUILT_IN, **SPECIAL}
-    if kind in ours:
+    if kind in BUILT_IN:
         if argument:
             raise UsageError(f"agent {kind!r} takes no argument: write --agent {kind}")
-        return ours[kind](), "built-in"
+        return BUILT_IN[kind](), "built-in"
     found = {each.name: each for each in entry_points(group=ENTRY_POINTS)}
     if kind not in found and argument and not kind.endswith(".py") and all(map(str.isidentifier, kind.split("."))):
         return _of_module(kind, argument), "function"
@@ -244,7 +229,6 @@ def _check_example(kind: str) -> None:
 
 
 def _of_module(module: str, name: str) -> Agent:
-    """Return the agent that a module of the current folder, or an installed one, holds under a name."""
     try:
         with importing_here():
             found: object = import_module(module)
@@ -272,7 +256,6 @@ def _of_module(module: str, name: str) -> Agent:
 
 
 def _takes_text(function: Callable[[Any], object]) -> bool:
-    """Return whether a function's first argument is annotated as str, or called `prompt` or `text`."""
     try:
         first = next(iter(signature(function).parameters.values()))
     except (TypeError, ValueError, StopIteration):

@@ -18,7 +18,7 @@ _LOST = f"{OUT_OF_STEPS}: "
 
 
 class Causes(NamedTuple):
-    """What recordings tell of failures.
+    """Why recorded episodes and commands failed, counted.
 
     Attributes:
         horizon: The largest number of steps of an episode.
@@ -31,13 +31,7 @@ class Causes(NamedTuple):
     episodes: Counter[str]
 
     def add(self, played: Trajectory, whys: list[Why | None], shown: list[str]) -> None:
-        """Count an episode.
-
-        Args:
-            played: The episode.
-            whys: The `info["why"]` of each step.
-            shown: The `info["feedback"]` of each step.
-        """
+        """Count an episode; `whys` and `shown` are the `info["why"]` and `info["feedback"]` of each step."""
         self.commands.update(why.cause for why in whys if why and why.cause not in _DONE)
         if not played.success:
             self.episodes[self._reason(played, whys, shown)] += 1
@@ -56,12 +50,11 @@ class Causes(NamedTuple):
 
 
 def no_causes(protocol: Protocol) -> Causes:
-    """Return the beginning of a count."""
     return Causes(protocol.horizon, Counter(), Counter())
 
 
 def count_causes(protocol: Protocol, recorded: Iterable[Trajectory]) -> Causes:
-    """Return why the episodes of a recording failed, and why their commands did.
+    """Count why the episodes of a recording, and their commands, failed.
 
     Args:
         protocol: The protocol that was played.
@@ -84,7 +77,6 @@ def count_causes(protocol: Protocol, recorded: Iterable[Trajectory]) -> Causes:
 
 
 def reason_in_words(reason: str) -> str:
-    """Return what a reason for a failed episode means."""
     if reason == REPEATED:
         return "out of steps, half of them or more repeated an earlier command with the same answer"
     if reason in (OUT_OF_STEPS, *CAUSES):

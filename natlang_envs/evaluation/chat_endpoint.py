@@ -7,19 +7,23 @@ time of a request and the size and shape of its answer are checked here.
 from __future__ import annotations
 
 import logging
+import os
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from urllib.request import proxy_bypass
 
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation.chat_connection import connect, proxy_of, shown_address, without_secrets
 from natlang_envs.evaluation.chat_response import (
     IS_IT_ONE,
     MAX_BODY,
     Bill,
-    Completion,
+    ChatReply,
     Problem,
     completion_of,
     plain,
@@ -27,6 +31,13 @@ from natlang_envs.evaluation.chat_response import (
 )
 from natlang_envs.evaluation.chat_settings import ChatSettings
 
+if TYPE_CHECKING:
+    import openai
+
+_KEYS = ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN")
+_HEADERS = (*_KEYS, "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_API_VERSION")
+_PASSWORD = re.compile(r"//[^/@\s]*@")
+_QUERY = re.compile(r"\?.*", re.DOTALL)
 _log = logging.getLogger(__name__)
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 60.0  # seconds between two requests
 _UNLIKELY = 3  # requests of an endpoint that has never answered, or of a filter
@@ -77,7 +88,7 @@ class ChatEndpoint:
         self.tokens = Bill()
 
     def answer(self, system: str, prompt: str) -> str:
-        """Return the model's answer to a prompt, below a system message, as `Completion.text` has it."""
+        """Return the model's answer to a prompt, below a system message, as `ChatReply.text` has it."""
         return self.ask([{"role": "system", "content": system}, {"role": "user", "content": prompt}]).text
 
     def ask(
@@ -85,7 +96,7 @@ class ChatEndpoint:
         messages: Sequence[Mapping[str, Any]],
         tools: Sequence[Mapping[str, Any]] = (),
         failed: Callable[[Problem], None] = lambda _: None,
-    ) -> Completion:
+    ) -> ChatReply:
         """Return the model's whole answer to a conversation.
 
         Args:
@@ -134,8 +145,8 @@ class ChatEndpoint:
     def _in_time(self, post: Callable[[], bytes]) -> bytes:
         """Return the body of the response to one request.
 
-        The request is made in a thread of its own: a socket's timeout is for each piece of an answer, and an endpoint
-        may send one byte a second without end.
+        A thread of its own makes the request: a socket's timeout is for each piece of an answer, and an endpoint may
+        send one byte a second without end.
         """
         answer: Future[bytes] = Future()
 
@@ -153,14 +164,14 @@ class ChatEndpoint:
             raise Problem(why, "unlikely", remedy=f"allow more with {self._allow_more}") from None
 
     def _post(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> bytes:
-        said: list[Any] = list(messages)
-        if not self.settings.system and len(said) > 1 and said[0]["role"] == "system":
-            said[:2] = [{**said[1], "content": f"{said[0]['content']}\n\n{said[1]['content']}"}]
+        sent: list[Any] = list(messages)
+        if not self.settings.system and len(sent) > 1 and sent[0]["role"] == "system":
+            sent[:2] = [{**sent[1], "content": f"{sent[0]['content']}\n\n{sent[1]['content']}"}]
         more = {**self.settings.body(), **({"tools": list(tools)} if tools else {})}
         body, deadline = bytearray(), time.monotonic() + self.settings.timeout
         try:
             with self._client.chat.completions.with_streaming_response.create(
-                model=self._model, messages=said, extra_body=more or None
+                model=self._model, messages=sent, extra_body=more or None
             ) as response:
                 for piece in response.http_response.iter_bytes():
                     body += piece
@@ -170,7 +181,7 @@ class ChatEndpoint:
             raise self._problem_of(error) from None
         if len(body) > MAX_BODY:
             raise Problem(f"answers with more than {MAX_BODY:,} bytes", "lasting", remedy=IS_IT_ONE)
-        return bytes(body)  # nobody waits for what is late
+        return bytes(body)  # after the deadline nobody reads it
 
     def _problem_of(self, error: Exception) -> Exception:
         """Return what a failed request means; some versions of the package wrap the errors of its HTTP library."""
@@ -194,7 +205,7 @@ class ChatEndpoint:
 def _refuse(response: Any) -> None:
     """Raise a `Problem` for any status but success: redirections are not followed, they could lead to any host.
 
-    The package's own errors leave out what the endpoint said.
+    The package's own errors leave out the endpoint's text.
     """
     if response.status_code in (200, 201):
         return
@@ -204,3 +215,102 @@ def _refuse(response: Any) -> None:
         if len(body) > _OF_AN_ERROR:
             break
     raise refusal(response.status_code, {name.lower(): value for name, value in response.headers.items()}, body)
+
+
+def setting(name: str) -> str | None:
+    given = os.environ.get(name)
+    return None if given is None else given.strip()
+
+
+def without_secrets(text: str) -> str:
+    for name in _KEYS:
+        key = setting(name)
+        if key and len(key) > 3:
+            text = text.replace(key, f"[{name}]")
+    return _PASSWORD.sub("//", text)
+
+
+def shown_address(address: str) -> str:
+    """Return an address without what may be secret in it: a password, and what follows a question mark."""
+    return _QUERY.sub("", without_secrets(address))
+
+
+def proxy_of(address: str) -> tuple[str, str] | None:
+    """Return the environment variable that names the proxy to an address, and the proxy; None without one."""
+    parts = urlsplit(address)
+    if proxy_bypass(parts.hostname or ""):
+        return None
+    names = (f"{parts.scheme}_proxy", "all_proxy")
+    found = ((each, setting(each)) for name in names for each in (name, name.upper()))
+    return next(((name, shown_address(plain(proxy))) for name, proxy in found if proxy), None)
+
+
+def connect(timeout: float, agent: str, response_hook: Any) -> openai.OpenAI:
+    """Return a client of the endpoint that the environment names; `timeout` is in seconds for a piece of an answer."""
+    try:
+        import openai
+    except ImportError:
+        raise UsageError(
+            f"agent {agent!r} needs the package openai: install it with pip install 'natlang-envs[explore]'"
+        ) from None
+    for name in _HEADERS:
+        given = setting(name) or ""
+        if not (given.isascii() and given.isprintable()) or " " in given:
+            raise UsageError(f"{name} holds a character that no key has: set it again")
+    azure, base, key = setting("AZURE_OPENAI_ENDPOINT"), setting("OPENAI_BASE_URL"), setting("OPENAI_API_KEY")
+    if azure and not base:
+        _check_address("AZURE_OPENAI_ENDPOINT", azure, agent)
+    elif base is not None:
+        _check_address("OPENAI_BASE_URL", base, agent)
+    if not azure and not key and not base:
+        raise UsageError(
+            f"agent {agent!r} finds no endpoint: set OPENAI_API_KEY, or OPENAI_BASE_URL for one of your own, "
+            "or AZURE_OPENAI_ENDPOINT"
+        )
+    for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
+        path = os.environ.get(name)
+        if path and not Path(path).exists():
+            raise UsageError(f"{name} names {path!r}, which does not exist: give a file of certificates, or unset it")
+    common: dict[str, Any] = {"timeout": timeout, "max_retries": 0, "organization": setting("OPENAI_ORG_ID")}
+    try:
+        common["http_client"] = openai.DefaultHttpxClient(
+            follow_redirects=False, event_hooks={"response": [response_hook]}, headers={"Accept-Encoding": "gzip"}
+        )
+    except Exception as error:  # of many kinds: what the variables below may hold differs between versions
+        raise UsageError(_no_client(error, agent)) from None
+    try:
+        if azure and not base:
+            return openai.AzureOpenAI(
+                azure_endpoint=azure,
+                api_key=setting("AZURE_OPENAI_API_KEY"),
+                azure_ad_token=setting("AZURE_OPENAI_AD_TOKEN"),
+                api_version=setting("OPENAI_API_VERSION") or None,
+                **common,
+            )
+        return openai.OpenAI(api_key=key or "none", base_url=base, project=setting("OPENAI_PROJECT_ID"), **common)
+    except (openai.OpenAIError, ValueError) as error:
+        raise UsageError(f"agent {agent!r} cannot be set up: {_line(error)}") from None
+
+
+def _line(error: Exception) -> str:
+    return without_secrets(plain(" ".join(str(error).split())))[:300]
+
+
+def _no_client(error: Exception, agent: str) -> str:
+    """Return why there is no client: its proxies and certificates are read when it is made."""
+    proxies = [name for name in os.environ if name.lower() in ("http_proxy", "https_proxy", "all_proxy", "no_proxy")]
+    named = ", ".join(sorted(proxies)) or "SSL_CERT_FILE, SSL_CERT_DIR"
+    if isinstance(error, ImportError):
+        socks = sorted(name for name in proxies if (setting(name) or "").lower().startswith("socks"))
+        return f"{', '.join(socks)} names a SOCKS proxy: pip install socksio, which it needs, or unset it"
+    return f"agent {agent!r} cannot be set up ({_line(error)}): is what {named} says right?"
+
+
+def _check_address(name: str, address: str, agent: str) -> None:
+    try:
+        parts = urlsplit(address)
+        host = parts.hostname if parts.port != 0 else None
+    except ValueError:
+        parts, host = urlsplit(""), None
+    if parts.scheme not in ("http", "https") or not host or any(each.isspace() for each in address):
+        raise UsageError(f"agent {agent!r} cannot be set up: {name} is no address of the web")

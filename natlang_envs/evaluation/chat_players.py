@@ -16,7 +16,7 @@ from natlang_envs.answers import read_answer
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput, Decision
 from natlang_envs.evaluation.chat_endpoint import ChatEndpoint, RefusedPromptError
-from natlang_envs.evaluation.chat_response import Bill, Completion
+from natlang_envs.evaluation.chat_response import Bill, ChatReply
 from natlang_envs.evaluation.chat_settings import ChatSettings, read_settings
 from natlang_envs.evaluation.model_requests import UNREAD, Requests
 from natlang_envs.prompt import chat_messages
@@ -34,12 +34,12 @@ _HOW = {
 
 
 class ChatPlayer:
-    """A chat model that plays; the endpoint draws its words, so every run of a protocol is played.
+    """A chat model that plays; the endpoint samples its words, so every run of a protocol is played.
 
     An answer without a command, or with several that have equal right, is played as `[no command]` or `[ambiguous]`,
     and one that its limit of tokens cut as `[unfinished]`: environments understand none of these. The next prompt says
     so. A prompt that the provider never takes is fitted by showing fewer steps; else the rest of the episode is
-    `[context]` or `[refused]`. The recorded reflection is then the mark with the answer, or what the provider said.
+    `[context]` or `[refused]`. The recorded reflection is then the mark with the answer, or the provider's refusal.
 
     Args:
         model: The model's name.
@@ -60,10 +60,9 @@ class ChatPlayer:
             model, self._settings, agent=form, allow_more="timeout=SECONDS, or NATLANG_TIMEOUT"
         )
         self._pool = ThreadPoolExecutor(_AT_ONCE)
-        self.model_settings = {"form": form, "model": model, **self._settings.told()}
+        self.model_settings = {"form": form, "model": model, **self._settings.as_texts()}
 
     def act(self, views: Sequence[AgentInput]) -> list[Decision]:
-        """Return a decision for each view; several requests are made at once."""
         if len(views) == 1:
             return [self._decide(views[0])]
         asked = [self._pool.submit(self._decide, view) for view in views]
@@ -109,7 +108,6 @@ class ChatPlayer:
         return step if history == "full" else min(history, step) if isinstance(history, int) else 0
 
     def _messages(self, view: AgentInput, shown: int, new: str) -> list[dict[str, str]]:
-        """Return the conversation that asks for the next command."""
         step, form = len(view.path), "tools" if self._form == "tools" else "react"
         history = "commands" if self._settings.history == "commands" else shown
         messages = chat_messages(view.prompt(history), view.admissible_commands, _text(form))
@@ -120,20 +118,20 @@ class ChatPlayer:
         for each in range(step - shown, step):
             if (kept := view.requests.answered(each)) is None:
                 return messages
-            said = Completion(kept["message"]).text
-            turns += [{"role": "user", "content": kept["new"]}, {"role": "assistant", "content": said}]
+            text = ChatReply(kept["message"]).text
+            turns += [{"role": "user", "content": kept["new"]}, {"role": "assistant", "content": text}]
         if shown < step:
             turns[0]["content"] = f"Task: {view.task}\n{turns[0]['content']}"
         return [messages[0], *turns, {"role": "user", "content": new}]
 
     def _now(self, view: AgentInput) -> str:
-        """Return what a conversation is told in a step: all at first, then what the last command showed."""
+        """Return the next message of a conversation: all at first, then the result of the last command."""
         if not view.path:
             return chat_messages(view.prompt(), view.admissible_commands)[1]["content"]
         feedback, observation = view.path[-1].feedback, view.observation
-        told = observation if feedback in observation else f"{feedback}\n{observation}"
+        shown = observation if feedback in observation else f"{feedback}\n{observation}"
         listed = "\n".join(["Actions:", *(f"- {command}" for command in view.admissible_commands)])
-        return f"Observation: {told}\n{listed}{note(view.requests, len(view.path), 'react')}"
+        return f"Observation: {shown}\n{listed}{note(view.requests, len(view.path), 'react')}"
 
 
 def decision_of(view: AgentInput, kept: Mapping[str, Any]) -> Decision:
@@ -147,7 +145,7 @@ def decision_of(view: AgentInput, kept: Mapping[str, Any]) -> Decision:
     problem = "unfinished" if kept["cut"] else reading.problem
     view.requests.read(step, problem or reading.form)
     if problem or reading.command is None:
-        return Decision(f"[{problem}]", f"[{problem}] {Completion(kept['message']).text}", tokens)
+        return Decision(f"[{problem}]", f"[{problem}] {ChatReply(kept['message']).text}", tokens)
     return Decision(reading.command, reading.rest.removeprefix("Thought:").strip() or None, tokens)
 
 
@@ -177,7 +175,6 @@ def _tool(view: AgentInput) -> dict[str, Any]:
 
 
 def _load(form: Form, argument: str) -> ChatPlayer:
-    """Return the agent of `FORM:MODEL`; for the settings behind a question mark see `read_settings`."""
     model, settings = read_settings(argument, form)
     return ChatPlayer(model, form, settings)
 

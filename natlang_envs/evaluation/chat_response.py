@@ -57,18 +57,15 @@ class Bill(NamedTuple):
 
     @property
     def tokens(self) -> int:
-        """All that are counted."""
         return self.read + self.written + self.other
 
     @property
     def words(self) -> str:
-        """All of it in words, with what is not known."""
         totals = f", {self.other:,} in totals" * bool(self.other)
         uncounted = f"; {self.uncounted:,} answers came without a count" * bool(self.uncounted)
         return f"{self.read:,} read, {self.written:,} written{totals}{uncounted}"
 
     def plus(self, more: Bill) -> Bill:
-        """Return both together."""
         return Bill(*(mine + theirs for mine, theirs in zip(self, more, strict=True)))
 
     def cost(self, read: float, written: float) -> float:
@@ -92,7 +89,7 @@ class Problem(Exception):  # noqa: N818 - becomes a UsageError with the address 
         self.bill = Bill()
 
 
-class Completion(NamedTuple):
+class ChatReply(NamedTuple):
     """A whole answer, or one that its own limit of tokens `cut`: its message, and what it took."""
 
     message: dict[str, Any]
@@ -123,7 +120,6 @@ def plain(text: str) -> str:
 
 
 def refusal(status: int, headers: Mapping[str, str], body: bytes) -> Problem:
-    """Return what a response with an error status means."""
     found = _parsed(body)
     error = _member(found, "error") or found
     said = _words_of(error) or body.decode("utf-8", "backslashreplace")
@@ -131,7 +127,6 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes) -> Problem:
 
 
 def _error(error: object) -> Problem:
-    """Return what an error means that came with the status of success."""
     code = _member(error, "code") or _member(error, "type") or ""
     status = int(str(code)) if re.fullmatch("[1-9][0-9]{2}", str(code)) else 0
     shown = f" ({plain(str(code))[:60]})" if code else ""
@@ -167,14 +162,14 @@ def pause_asked(headers: Mapping[str, str]) -> float | None:
         return None
 
 
-def completion_of(body: bytes) -> Completion:
+def completion_of(body: bytes) -> ChatReply:
     """Return the answer that is in a body, or raise what is wrong with it, with what it counts."""
     body = body.removeprefix(b"\xef\xbb\xbf")
     is_stream = body.lstrip()[:1] in (b"d", b"e", b":", b"i", b"r")
     done = _joined(body.decode("utf-8", "backslashreplace")) if is_stream else _parsed(body)
     bill = _bill(_member(done, "usage"))
     try:
-        return Completion(*_answer(done), bill)
+        return ChatReply(*_answer(done), bill)
     except Problem as problem:
         problem.bill = bill._replace(uncounted=0)
         raise
@@ -203,7 +198,6 @@ def _answer(done: object) -> tuple[dict[str, Any], bool]:
 
 
 def _normal(choice: object, message: object) -> dict[str, Any]:
-    """Return a message with the members that readers know: texts, and tool calls."""
     said, thought = _texts(message)
     called = (_member(call, "function") or _member(call, "custom") or call for call in _items(message, "tool_calls"))
     more = {
@@ -217,7 +211,6 @@ def _normal(choice: object, message: object) -> dict[str, Any]:
 
 
 def _words_of(error: object) -> str:
-    """Return the message of an error, and what stands behind it."""
     if isinstance(error, str):
         return error
     said = _text(_member(error, "message")) or _text(_member(error, "detail"))
@@ -235,7 +228,6 @@ def _parsed(body: bytes | str) -> object:
 
 
 def _texts(message: object) -> tuple[str, str]:
-    """Return the text of a message, whole or in parts, and what was thought before."""
     said = _text(_member(message, "content"))
     thought = _text(_member(message, "reasoning_content")) or _text(_member(message, "reasoning"))
     for each in _items(message, "content"):
@@ -343,7 +335,6 @@ def _bill(usage: object) -> Bill:
 
 
 def _count(usage: object, name: str) -> int | None:
-    """Return a number of tokens, which some endpoints write as a text or with a decimal point."""
     number = _member(usage, f"{name}_tokens")
     try:
         found = int(float(number)) if isinstance(number, int | float | str) and not isinstance(number, bool) else -1

@@ -70,10 +70,9 @@ class ChatSettings:
             raise UsageError("max_tokens and max_completion_tokens are two names of one limit: give one")
 
     def body(self) -> dict[str, Any]:
-        """Return the members of a request."""
         return {**{name: each for name in _SENT if (each := getattr(self, name)) is not None}, **self.extra}
 
-    def told(self) -> dict[str, str]:
+    def as_texts(self) -> dict[str, str]:
         """Return what was set and changes what is asked, as texts, for `run.json`."""
         names = [each.name for each in fields(self) if each.name not in _WAITING]
         changed = ((name, getattr(self, name)) for name in names if getattr(self, name) != getattr(_DEFAULT, name))

@@ -1,60 +1,25 @@
-"""Live rounds: a month's tasks, drawn from a public text that nobody knew before, and the boards that have them."""
+"""Live rounds: the tasks of a month, sampled from a public text that nobody knew before; see `Protocol.live`."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import replace
 from datetime import date
 from typing import NamedTuple
 
 from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError, require_choice
-from natlang_envs.evaluation.protocols import Episode, Protocol, load_protocol
+from natlang_envs.evaluation.protocols import Episode, Protocol, load_protocol, protocol_names
 from natlang_envs.task_random import TaskRandom
 from natlang_envs.tasks import DrawnTasks
 
-TASKS = 200  # of a round
 _FINE = 2**53  # as many numbers in [0, 1) as NumPy's generators have
-_STARTS = "its map has 300 starts in 500 states, and a table of them all plays it"
-_LABELS = "its questions and their answers are public"
-_BUGS = "its bugs and their repairs are public"
-_OFFICIAL = "its games are public, and so are their plans"
-
-# Why a board has no live rounds; an empty text for one that has. Each protocol of the suite stands here, and the tasks
-# of one with rounds have `draw_new`.
-_WITHOUT_ROUNDS = {
-    "alfworld-generated/v1": "",
-    "alfworld-seen/v1": _OFFICIAL,
-    "alfworld-tomato/v1": "",
-    "alfworld-unseen/v1": _OFFICIAL,
-    "autoexplore-change-file/v1": _BUGS,
-    "autoexplore-change-free/v1": _BUGS,
-    "autoexplore-change-line/v1": _BUGS,
-    "autoexplore-change/v1": _BUGS,
-    "autoexplore-depth1-hard/v1": _LABELS,
-    "autoexplore-depth1/v1": _LABELS,
-    "autoexplore-depth2-hard/v1": _LABELS,
-    "autoexplore-depth2/v1": _LABELS,
-    "autoexplore-hard/v1": _LABELS,
-    "autoexplore-known-depth1/v1": _LABELS,
-    "autoexplore-known-depth2/v1": _LABELS,
-    "autoexplore-known-hard/v1": _LABELS,
-    "autoexplore-known/v1": _LABELS,
-    "autoexplore-search-hard/v1": _LABELS,
-    "autoexplore-search/v1": _LABELS,
-    "autoexplore/v1": _LABELS,
-    "dangerous-taxi-dropoff-cities/v1": "",
-    "dangerous-taxi-dropoff/v1": _STARTS,
-    "dangerous-taxi-pickup-cities/v1": "",
-    "dangerous-taxi-pickup/v1": _STARTS,
-}
 _MONTH = re.compile(r"20[0-9]{2}-(0[1-9]|1[0-2])")
 _ROUND = re.compile(rf"(?P<board>[a-z0-9-]+/v[0-9]+)-(?P<month>{_MONTH.pattern})")
 
 
 class Round(NamedTuple):
-    """A live round: a board, and the month `YYYY-MM` on whose first day its beacon is drawn."""
+    """A live round: a board, and the month `YYYY-MM` of its beacon."""
 
     board: str
     month: str
@@ -71,31 +36,29 @@ class Round(NamedTuple):
 
 
 def live_boards() -> list[str]:
-    """Return the names of the boards that have live rounds, sorted."""
-    return [name for name, why in _WITHOUT_ROUNDS.items() if not why]
+    """Return the boards with live rounds, sorted."""
+    return [name for name in protocol_names() if not why_development(name)]
 
 
 def why_development(board: str) -> str:
-    """Return why a board is for development, without live rounds; an empty text for one that has them.
+    """Return why a board has no live rounds; empty if it has them.
 
     Raises:
         UsageError: There is no such board.
     """
-    return _WITHOUT_ROUNDS[require_choice("board", board, _WITHOUT_ROUNDS)]
+    return load_protocol(require_choice("board", board, protocol_names())).development
 
 
 def find_round(name: str) -> Round | None:
-    """Return the round of which this is the protocol's name, or None if it is none's."""
+    """Return the round with a protocol's name, or None for any other name."""
     found = _ROUND.fullmatch(name)
-    return Round(found["board"], found["month"]) if found and found["board"] in live_boards() else None
+    if found is None or found["board"] not in protocol_names() or why_development(found["board"]):
+        return None
+    return Round(found["board"], found["month"])
 
 
 def checked_round(board: str, month: str) -> Round:
-    """Return a round.
-
-    Raises:
-        UsageError: There is no such board, it has no live rounds, or this is no month.
-    """
+    """Return a round, or raise `UsageError` if its board has no live rounds or this is no month."""
     if why := why_development(board):
         raise UsageError(f"{board} is a development board ({why}): choose one of {', '.join(live_boards())}")
     return Round(board, checked_month(month))
@@ -109,10 +72,10 @@ def checked_month(month: str) -> str:
 
 
 def live_protocol(played: Round, beacon: str) -> Protocol:
-    """Return the protocol of a live round: tasks that no list holds, and seeds, all drawn from the beacon.
+    """Return the protocol of a live round, with tasks and seeds from the beacon.
 
     SHA-256(beacon ‖ digest of the board's protocol) is the only source of chance, so everybody makes the same one. A
-    seed gives the agent's random numbers too, so an agent that draws from them alone plays a round in one way.
+    seed gives the agent's random numbers too, so an agent that samples with them alone plays a round in one way.
 
     Args:
         played: The board and the month.
@@ -129,14 +92,18 @@ def live_protocol(played: Round, beacon: str) -> Protocol:
     env = board.make_env()
     tasks = unwrap(env).tasks
     assert isinstance(tasks, DrawnTasks)
-    drawn: dict[str, int] = {}
-    while len(drawn) < TASKS:
-        drawn[tasks.draw_new(lambda: random.below(_FINE) / _FINE)] = random.below(2**31)
+    assert isinstance(board.live, int)
+    seeds: dict[str, int] = {}
+    while len(seeds) < board.live:
+        seeds[tasks.draw_new(lambda: random.below(_FINE) / _FINE)] = random.below(2**31)
     env.close()
-    return replace(
-        board,
-        name=played.name,
-        episodes=tuple(Episode(*each) for each in drawn.items()),
-        description=f"The live round {played.month} of {board.name}: {TASKS} tasks of its kind that no list holds, "
+    return Protocol(
+        played.name,
+        board.env_id,
+        board.kwargs,
+        board.horizon,
+        board.runs,
+        tuple(Episode(*each) for each in seeds.items()),
+        f"The live round {played.month} of {board.name}: {board.live} tasks of its kind that no list holds, "
         f"drawn from the beacon {beacon.strip()!r:.80}.",
     )

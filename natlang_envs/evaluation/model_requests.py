@@ -48,7 +48,6 @@ class Budget:
         self.bill = Bill()
 
     def add(self, bill: Bill) -> None:
-        """Add what a request took."""
         with _ADDING:
             self.bill = self.bill.plus(bill)
 
@@ -95,7 +94,6 @@ class Requests:
 
     @classmethod
     def beside(cls, out: Path | None, position: int, budget: Budget | None = None) -> Requests:
-        """Return those of the episode at a position of the run in `out`."""
         here = out is not None and out.exists()  # a worker may be on another machine
         return cls(out / REQUESTS_FOLDER / f"{position}.jsonl" if out is not None and here else None, budget)
 
@@ -105,29 +103,23 @@ class Requests:
         return "; what came is kept: add --resume to go on" if self._path is not None else ""
 
     def answered(self, step: int) -> Mapping[str, Any] | None:
-        """Return what was kept of the answer for a step."""
         return self._answered.get(step)
 
     def tokens(self, step: int) -> int:
-        """Return the tokens of all requests for a step."""
         return self._bills.get(step, Bill()).tokens
 
     def check(self) -> None:
-        """Raise `UsageError` where nothing may be asked any more."""
         self._budget.check()
 
     def read(self, step: int, form: str) -> None:
-        """Count how the answer for a step was read, or why it was not."""
         self.answers[form] += 1
         self._answered[step]["form"] = form
         self.ended = form if form in ENDED else None
 
     def fail(self, step: int, problem: Problem) -> None:
-        """Keep a request that gave no answer."""
         self.keep(step, problem.bill, failed=problem.why)
 
     def keep(self, step: int, bill: Bill, **facts: Any) -> Mapping[str, Any]:
-        """Keep a request with its answer, and return both."""
         line = {"step": step, "bill": bill, **facts}
         self._take(line)
         self._budget.add(bill)
@@ -147,14 +139,14 @@ class Requests:
             self._answered[step] = line
 
 
-class Told(NamedTuple):
+class AnswerReport(NamedTuple):
     """How the answers of a run were read.
 
     Attributes:
-        read: Of answers, how many in each form.
-        unread: Of answers, how many by problem.
-        losses: Of lost episodes, how many by what lost them: `unreadable`, `context` or `refused`.
-        lost: Lost episodes.
+        read: The number of answers read in each form.
+        unread: The number of answers not read, by problem.
+        losses: The number of lost episodes by cause: `unreadable`, `context` or `refused`.
+        lost: The number of lost episodes.
         example: An answer that was not read.
     """
 
@@ -166,7 +158,6 @@ class Told(NamedTuple):
 
     @property
     def lines(self) -> list[str]:
-        """All of it in words."""
         read, unread = (f"{sum(each.values()):,} ({_counts(each)})" for each in (self.read, self.unread))
         lines = [f"read {read}" + f", not read {unread}" * bool(self.unread)]
         if self.losses:
@@ -182,14 +173,14 @@ class Told(NamedTuple):
         return f"{share:.0%} of the answers were not read, such as: {self.example}" if share > _MANY else ""
 
 
-def told(answers: Mapping[str, int], episodes: Iterable[Trajectory]) -> Told:
+def report_answers(answers: Mapping[str, int], episodes: Iterable[Trajectory]) -> AnswerReport:
     """Return how answers were read, by what a run counted and by its episodes."""
     known = {**UNREAD, **ENDED, "failed": ""}
     lost = [each for each in episodes if not each.success]
     marks = {f"[{name}]": name for name in UNREAD}
-    said = ((action, words) for each in lost for action, words in zip(each.actions, each.reflections, strict=False))
-    example = next((words.partition("] ")[2] for action, words in said if action in marks and words), "")
-    return Told(
+    pairs = ((action, words) for each in lost for action, words in zip(each.actions, each.reflections, strict=False))
+    example = next((words.partition("] ")[2] for action, words in pairs if action in marks and words), "")
+    return AnswerReport(
         {name: count for name, count in answers.items() if name not in known},
         {name: count for name, count in answers.items() if name in UNREAD},
         Counter(why for each in lost if (why := lost_by(each))),
@@ -212,7 +203,6 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 
 def unfinished(out: Path) -> list[Path]:
-    """Return the files with requests of unfinished episodes in a folder."""
     return sorted((out / REQUESTS_FOLDER).glob("*.jsonl"))
 
 

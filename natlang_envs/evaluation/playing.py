@@ -1,4 +1,4 @@
-"""Plays episodes with an agent: several in step, for agents that decide for many at a time, by one or more players."""
+"""Plays episodes with an agent: in batches, for agents that decide for many at a time, and by one or more workers."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from natlang_envs.env import strip_unless_listed, unwrap
 from natlang_envs.evaluation.agents import Agent, AgentInput, Decision, decide, is_privileged
 from natlang_envs.evaluation.model_requests import Requests
 from natlang_envs.evaluation.protocols import Protocol
-from natlang_envs.evaluation.runs import Place, Played
+from natlang_envs.evaluation.runs import Place, PlayedEpisode
 from natlang_envs.prompt import PathStep
 from natlang_envs.trajectory import MAX_ACTION_CHARACTERS, MAX_REFLECTION_BYTES, Recorder, as_recorded
 
-Answer = tuple[list[Played], Exception | None]  # the episodes that have ended, and what stopped the others
+BatchResult = tuple[list[PlayedEpisode], Exception | None]  # the episodes that have ended, and what stopped the others
 
 
-class Player:
-    """An agent, made when the first unit comes, and the environments that it plays in: each thread has its own."""
+class EpisodePlayer:
+    """An agent, which is made for the first batch, and its environments: each thread has its own."""
 
     def __init__(
         self,
@@ -37,79 +37,72 @@ class Player:
         self._envs: dict[int, list[gymnasium.Env[str, str]]] = {}
         self._lock = threading.Lock()
 
-    def play(self, unit: Sequence[Place]) -> Iterator[Played]:
-        """Play a unit of episodes, each in an environment of its own, that take their steps together."""
+    def play(self, batch: Sequence[Place]) -> Iterator[PlayedEpisode]:
+        """Play episodes in step, each in an environment of its own."""
         with self._lock:
             agent = self._agent = self._agent or self._make()
         envs = self._envs.setdefault(threading.get_ident(), [])
-        envs += [self._protocol.make_env() for _ in range(len(unit) - len(envs))]
+        envs += [self._protocol.make_env() for _ in range(len(batch) - len(envs))]
         privileged = is_privileged(agent)
-        pairs = zip(envs, unit, strict=False)
-        playing: list[Game] = [Game(env, place, privileged, self._requests(place[0])) for env, place in pairs]
-        while playing:
-            for game, decision in zip(playing, decide(agent, [game.given for game in playing]), strict=True):
-                game.step(decision)
-            for game in playing:
-                if game.ended:
-                    yield game.played()
-            playing = [game for game in playing if not game.ended]
+        running = [
+            RunningEpisode(env, place, privileged, self._requests(place[0]))
+            for env, place in zip(envs, batch, strict=False)
+        ]
+        while running:
+            decisions = decide(agent, [episode.given for episode in running])
+            for episode, decision in zip(running, decisions, strict=True):
+                episode.step(decision)
+            yield from (episode.played() for episode in running if episode.ended)
+            running = [episode for episode in running if not episode.ended]
 
-    def answer(self, unit: Sequence[Place]) -> Answer:
-        """Return the episodes of a unit that have ended, and what the agent or an environment raised."""
-        done: list[Played] = []
+    def result(self, batch: Sequence[Place]) -> BatchResult:
+        done: list[PlayedEpisode] = []
         try:
-            done.extend(self.play(unit))
+            done.extend(self.play(batch))
         except Exception as error:
             return done, error
         return done, None
 
     def close(self) -> None:
-        """Close the environments."""
         for env in chain.from_iterable(self._envs.values()):
             env.close()
 
 
-class Crew(typing.Protocol):
-    """Players that each play one unit of episodes at a time: threads, processes, or actors of a Ray cluster."""
+class WorkerPool(typing.Protocol):
+    """Workers that play up to `slots` batches at a time: threads, processes, or actors of a Ray cluster."""
 
     slots: int
 
-    def submit(self, unit: list[Place]) -> Future[Answer]:
-        """Have a unit played by a player that is free."""
-        ...
+    def submit(self, batch: list[Place]) -> Future[BatchResult]: ...
 
-    def close(self) -> None:
-        """Let all players go."""
-        ...
+    def close(self) -> None: ...
 
 
-class Threads:
-    """A player in threads of this process, for agents that wait for an endpoint and bear being asked from several."""
+class PlayerThreads:
+    """Threads of this process, for an agent that waits for an endpoint and may be asked from several threads."""
 
-    def __init__(self, player: Player, slots: int) -> None:
+    def __init__(self, player: EpisodePlayer, slots: int) -> None:
         self.slots = slots
         self._pool = ThreadPoolExecutor(slots)
         self._player = player
 
-    def submit(self, unit: list[Place]) -> Future[Answer]:
-        """Have a unit played."""
-        return self._pool.submit(self._player.answer, unit)
+    def submit(self, batch: list[Place]) -> Future[BatchResult]:
+        return self._pool.submit(self._player.result, batch)
 
     def close(self) -> None:
-        """Wait for the threads."""
         self._pool.shutdown()
         self._player.close()
 
 
-def play_with(crew: Crew, units: Iterable[list[Place]]) -> Iterator[Played]:
-    """Play units with a crew; when one fails, those in flight are still played to their end, and then it is raised."""
-    waiting = iter(units)
+def play_with(pool: WorkerPool, batches: Iterable[list[Place]]) -> Iterator[PlayedEpisode]:
+    """Play batches with a pool. When one fails, those that have begun are played to their end before it is raised."""
+    waiting = iter(batches)
     errors: list[BaseException] = []
-    running: set[Future[Answer]] = set()
+    running: set[Future[BatchResult]] = set()
     try:
         while True:
             if not errors:
-                running.update(map(crew.submit, islice(waiting, crew.slots - len(running))))
+                running.update(map(pool.submit, islice(waiting, pool.slots - len(running))))
             if not running:
                 break
             ended, running = wait(running, return_when=FIRST_COMPLETED)
@@ -119,13 +112,13 @@ def play_with(crew: Crew, units: Iterable[list[Place]]) -> Iterator[Played]:
                 if error is not None:
                     errors.append(error)
     finally:
-        crew.close()
+        pool.close()
     if errors:
         raise errors[0]
 
 
-class Game:
-    """One episode in play: what the agent is given next, what it has earned, and what was recorded so far."""
+class RunningEpisode:
+    """An episode that runs: what the agent is given next, the return so far, and the recording so far."""
 
     def __init__(
         self, env: gymnasium.Env[str, str], place: Place, privileged: bool, requests: Requests | None = None
@@ -137,10 +130,17 @@ class Game:
         self._tokens = 0
         self.earned = 0.0
         self.ended = False
-        rng = np.random.default_rng([episode.seed, run])
-        inner = unwrap(env) if privileged else None
-        given = (info["task"], (), observation, info["admissible_commands"], rng, inner)
-        self.given = AgentInput(*given, unwrap(env).free_commands, requests or Requests())
+        inner = unwrap(env)
+        self.given = AgentInput(
+            info["task"],
+            (),
+            observation,
+            info["admissible_commands"],
+            rng=np.random.default_rng([episode.seed, run]),
+            env=inner if privileged else None,
+            free=inner.free_commands,
+            requests=requests or Requests(),
+        )
 
     def step(self, decision: Decision) -> None:
         """Play what an agent decided. Texts beyond the limits of a recording are cut before they are played."""
@@ -154,11 +154,10 @@ class Game:
         listed = info["admissible_commands"]
         self.given = replace(self.given, path=path, observation=observation, admissible_commands=listed)
 
-    def played(self) -> Played:
-        """Return the episode that has ended."""
+    def played(self) -> PlayedEpisode:
         asked = self.given.requests
         recorded = as_recorded(self._env, self._recorder.trajectory())
-        return Played(self._position, recorded, self._tokens, dict(asked.answers), asked.bill)
+        return PlayedEpisode(self._position, recorded, self._tokens, dict(asked.answers), asked.bill)
 
 
 def bounded(action: str, reflection: str | None, listed: Sequence[str]) -> tuple[str, str | None]:

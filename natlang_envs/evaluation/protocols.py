@@ -20,6 +20,7 @@ from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError, check_count, reason, require_choice, require_type
 from natlang_envs.make_env import make_pinned
 
+_NO_BOARD = "it is no board of the leaderboard"
 _SHORTENED = re.compile(r"(.+)\+first([1-9][0-9]*)")
 
 
@@ -32,7 +33,7 @@ class Episode(NamedTuple):
 
 @dataclass(frozen=True)
 class Protocol:
-    """What is evaluated.
+    """The episodes of an evaluation.
 
     Attributes:
         name: `environment/version`.
@@ -44,6 +45,7 @@ class Protocol:
         description: One or two sentences for people.
         local: Further arguments for `gymnasium.make`, which hold on this machine alone, such as paths: no part of the
             digest or of the file.
+        live: The number of tasks in each of its live rounds, or the reason why it has none: no part of the digest.
     """
 
     name: str
@@ -54,13 +56,19 @@ class Protocol:
     episodes: tuple[Episode, ...]
     description: str
     local: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    live: int | str = _NO_BOARD
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of everything but the description and what is local."""
+        """The SHA-256 of everything but `description`, `local` and `live`."""
         content = {each.name: getattr(self, each.name) for each in fields(self)}
-        del content["description"], content["local"]
+        del content["description"], content["local"], content["live"]
         return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+    @property
+    def development(self) -> str:
+        """Why it has no live rounds; an empty text where it has them."""
+        return self.live if isinstance(self.live, str) else ""
 
     def plays(self, runs: int) -> list[tuple[Episode, int]]:
         """Return what is played, in order: every episode with the number of its run, run by run."""
@@ -101,6 +109,8 @@ class Protocol:
         content = asdict(self)
         episodes = content.pop("episodes")
         del content["local"]
+        if self.live == _NO_BOARD:
+            del content["live"]
         head = json.dumps(content, indent=2, ensure_ascii=False)[:-2]
         rows = ",\n".join(f"    {json.dumps(each)}" for each in episodes)
         return f'{head},\n  "episodes": [\n{rows}\n  ]\n}}\n'
@@ -122,7 +132,7 @@ def protocol_names() -> list[str]:
 
 
 def load_protocol(name: str) -> Protocol:
-    """Return a protocol by name, or from a file that ends in `.json`, as `natlang protocol live` writes it.
+    """Return a protocol by name, or from a `.json` file.
 
     Raises:
         UsageError: There is no such protocol, and the message names the closest ones; it is a shortened one; or the
@@ -154,8 +164,9 @@ def _read_protocol(path: Path) -> Protocol:
         found = _parse(text)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise UsageError(f"{path} holds no protocol ({error}): {remedy}") from None
-    kinds = {name: get_origin(kind) or kind for name, kind in get_type_hints(Protocol).items() if name != "local"}
-    right = all(type(getattr(found, name)) is kind for name, kind in kinds.items())
+    hints = get_type_hints(Protocol)
+    kinds = {name: get_origin(hints[name]) or hints[name] for name in hints.keys() - {"local", "live"}}
+    right = all(type(getattr(found, name)) is kind for name, kind in kinds.items()) and type(found.live) in (int, str)
     right = right and all(type(task_id) is str and type(seed) is int for task_id, seed in found.episodes)
     if not right or not found.episodes or found.horizon < 1 or found.runs < 1 or found.to_json() != text:
         raise UsageError(f"{path} is not as a protocol is written: {remedy}")
@@ -171,6 +182,6 @@ def split_shortened(name: str) -> tuple[str, int | None]:
 def write_protocols(protocols: Iterable[Protocol]) -> None:
     """Write the files of protocols into this package, once all of them are made."""
     for protocol in list(protocols):
-        path = Path(__file__).parent / "protocols" / f"{protocol.name}.json"
+        path = Path(str(_folder())) / f"{protocol.name}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(protocol.to_json(), encoding="utf-8")

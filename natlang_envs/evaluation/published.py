@@ -1,8 +1,8 @@
 """Published players: a small JSON file that names all files of an agent by SHA-256, and the files themselves.
 
-NAME.json stands beside the folder `files/`, which holds each file, compressed, under its SHA-256: players that have a
-file in common share it. So the SHA-256 of NAME.json stands for everything that the agent is made of. A file that is not
-there is read from the cache, where `natlang-leaderboard players fetch` puts those of the board's players.
+NAME.json is beside the folder `files/`, which holds each file, compressed, under its SHA-256: players share equal
+files. So the SHA-256 of NAME.json covers all files of the agent. A file that is not there is read from the cache, where
+`natlang-leaderboard players fetch` puts those of the board's players.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ def publish(player: Path, policy: str, contents: Mapping[str, bytes]) -> Path:
     Args:
         player: The file NAME.json.
         policy: What of it plays, for the loader.
-        contents: What its files hold, by their names.
+        contents: The content of its files, by their names.
 
     Raises:
-        UsageError: The file is there and says something else.
+        UsageError: The file is there and is another player.
     """
     packed = {name: gzip.compress(content, mtime=0) for name, content in contents.items()}
     named = {name: hashlib.sha256(content).hexdigest() for name, content in packed.items()}
-    told = {"format": _FORMAT, "policy": policy, "files": dict(sorted(named.items()))}
-    text = (json.dumps(told, indent=2) + "\n").encode()
+    content = {"format": _FORMAT, "policy": policy, "files": dict(sorted(named.items()))}
+    text = (json.dumps(content, indent=2) + "\n").encode()
     if player.exists() and (not player.is_file() or player.read_bytes() != text):
         raise UsageError(f"{player} is there already and is not this player: choose another name, or delete it")
     for name, content in packed.items():
@@ -54,16 +54,11 @@ def publish(player: Path, policy: str, contents: Mapping[str, bytes]) -> Path:
 
 
 def is_published(path: Path) -> bool:
-    """Return whether what stands behind the colon of `--agent name:path` is a published player."""
     return path.suffix == ".json" and path.is_file()
 
 
 def published_files(player: Path) -> tuple[str, dict[str, Path]]:
-    """Return what of a published player plays, and where each of its files is; all have the SHA-256 that it names.
-
-    Raises:
-        UsageError: It is no published player, or a file is missing or another one.
-    """
+    """Return what of a published player plays, and its files, whose SHA-256 was checked."""
     policy, named = named_files(player)
     found = {name: _file(player, digest) for name, digest in named.items()}
     for name, file in found.items():
@@ -73,19 +68,15 @@ def published_files(player: Path) -> tuple[str, dict[str, Path]]:
 
 
 def named_files(player: Path) -> tuple[str, dict[str, str]]:
-    """Return what of a published player plays, and the SHA-256 of each of its files, which need not be here.
-
-    Raises:
-        UsageError: It is no published player.
-    """
+    """Return what of a published player plays, and the SHA-256 of each of its files, which need not be here."""
     try:
         read: Any = json.loads(_read(player, _MOST_TEXT), object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
         said = str(error) if isinstance(error, UsageError) else f"{player} is no published player"
         raise UsageError(f"{said}: make one with `reflect-rl publish`") from None
-    told = cast("dict[str, Any]", read if isinstance(read, dict) else {})
-    policy, files = told.get("policy"), told.get("files")
-    if set(told) != {"format", "policy", "files"} or told["format"] != _FORMAT or not isinstance(policy, str):
+    content = cast("dict[str, Any]", read if isinstance(read, dict) else {})
+    policy, files = content.get("policy"), content.get("files")
+    if set(content) != {"format", "policy", "files"} or content["format"] != _FORMAT or not isinstance(policy, str):
         raise UsageError(f"{player} is no published player of format {_FORMAT}: make one with `reflect-rl publish`")
     if not isinstance(files, dict) or not 0 < len(named := cast("dict[str, Any]", files)) <= _MOST_NAMED:
         raise UsageError(f"{player} names no files: make it with `reflect-rl publish`")
@@ -96,11 +87,7 @@ def named_files(player: Path) -> tuple[str, dict[str, str]]:
 
 
 def unpacked(file: Path) -> bytes:
-    """Return what a file of a published player holds.
-
-    Raises:
-        UsageError: It is not compressed as it should be, or is too large.
-    """
+    """Return the content of a file of a published player, or raise `UsageError` if it is damaged or too large."""
     reader = zlib.decompressobj(31)
     try:
         content = reader.decompress(_read(file, _MOST_PACKED), _MOST_UNPACKED)
@@ -112,7 +99,6 @@ def unpacked(file: Path) -> bytes:
 
 
 def fetched_file(digest: str) -> Path:
-    """Return where the cache holds a fetched file of a published player."""
     return cache_folder() / "players" / f"{digest}.gz"
 
 

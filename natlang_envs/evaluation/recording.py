@@ -10,7 +10,7 @@ import gymnasium
 from natlang_envs.errors import UsageError, check_flag, require_type
 from natlang_envs.evaluation.playing import bounded
 from natlang_envs.evaluation.protocols import Protocol, load_protocol
-from natlang_envs.evaluation.runs import Journal, Played, prepare_folder, provenance
+from natlang_envs.evaluation.runs import Journal, PlayedEpisode, prepare_folder, provenance
 from natlang_envs.trajectory import Recorder, as_recorded
 
 
@@ -22,13 +22,13 @@ def record(
     sampling: bool = False,
     resume: bool = False,
 ) -> RecordedProtocol:
-    """Return an environment whose resets walk through the episodes of a protocol and whose steps are recorded.
+    """Return an environment that plays and records the episodes of a protocol.
 
     Args:
         protocol: A protocol, or its name.
         out: The folder for the run. Each episode is kept there when it ends; the run is finished with the last one.
         name: What to call the agent.
-        sampling: Whether the agent draws its actions; it then plays all runs of the protocol.
+        sampling: Whether the agent samples its actions; it then plays all runs of the protocol.
         resume: Go on with the unfinished run in `out`, if there is one.
 
     Raises:
@@ -87,7 +87,7 @@ class RecordedProtocol(gymnasium.Wrapper[str, str, str, str]):
             self._recorder.add(played, None, observation, float(reward), terminated, truncated, info["success"])
             if terminated or truncated:
                 position = self._todo.pop(0)[0]
-                self._journal.append(Played(position, as_recorded(self.env, self._recorder.trajectory()), 0))
+                self._journal.append(PlayedEpisode(position, as_recorded(self.env, self._recorder.trajectory()), 0))
                 self._recorder = None
                 if not self._todo:
                     self._finish()

@@ -20,13 +20,13 @@ from natlang_envs.evaluation.agents import (
 )
 from natlang_envs.evaluation.chat_response import Bill
 from natlang_envs.evaluation.model_requests import Budget, Requests, lost_by, unfinished
-from natlang_envs.evaluation.playing import Player, Threads, play_with
+from natlang_envs.evaluation.playing import EpisodePlayer, PlayerThreads, play_with
 from natlang_envs.evaluation.protocols import Protocol, load_protocol
 from natlang_envs.evaluation.runs import (
     RUN_FILE,
     Journal,
     Place,
-    Played,
+    PlayedEpisode,
     Provenance,
     Run,
     finished_run,
@@ -38,11 +38,11 @@ from natlang_envs.evaluation.workers import Workers
 from natlang_envs.files import only_process
 from natlang_envs.trajectory import Trajectory, plan_length
 
-_MOST_GROUPS = 50  # of tasks, one of which each is begun before the first request
+_MOST_GROUPS = 50  # of tasks; one task of each is begun before the first request
 
 
 class Progress(NamedTuple):
-    """How far an evaluation is.
+    """The progress of an evaluation.
 
     Attributes:
         done: Episodes that have ended, those of an earlier start included.
@@ -86,10 +86,10 @@ def evaluate(
         protocol: A protocol, or its name.
         name: What to call the agent.
         out: A folder to write `run.json` and `trajectories.jsonl.gz` to.
-        batch: The largest number of episodes in step; it does not change what an agent sees or draws.
+        batch: The largest number of episodes in step; it does not change what an agent sees or samples.
         concurrency: With 2 or more, that many episodes are played at a time, each in its own thread, for agents that
             wait for an endpoint. The recording is the same.
-        episodes: Play only so many of the protocol's episodes, for a try; the run is then no run of the protocol.
+        episodes: The number of the protocol's first episodes to play, for a try: such a run cannot be packed.
         resume: Go on with the unfinished run in `out`, if there is one; a finished one is returned as it is. Either is
             refused where it is of weights with another digest than `source` tells.
         workers: Play in other processes, each with as many episodes at a time as `concurrency` says. The recording is
@@ -115,7 +115,7 @@ def evaluate(
     check_count("concurrency", concurrency)
     check_flag("resume", resume)
     if workers is not None:
-        require_type(workers, Workers, "no crew: give workers=Workers(count)")
+        require_type(workers, Workers, "no workers: give workers=Workers(count)")
         if budget is not None:
             raise UsageError("other processes keep no budget: leave workers out, and give concurrency")
     if episodes is not None:
@@ -144,12 +144,14 @@ def evaluate(
             progress(now)
         # One at a time where that costs nothing, so that as little as possible is in hand when something fails.
         together = batch if concurrency == 1 and (workers is None or isinstance(agent, BatchAgent)) else 1
-        units = [todo[first : first + together] for first in range(0, len(todo), together)]
+        batches = [todo[first : first + together] for first in range(0, len(todo), together)]
+        player = EpisodePlayer(lambda: agent, protocol, partial(Requests.beside, out, budget=budget))
         if workers is not None:
-            play = play_with(workers.crew(agent, protocol, concurrency, partial(Requests.beside, out)), units)
+            play = play_with(workers.pool(agent, protocol, concurrency, partial(Requests.beside, out)), batches)
+        elif concurrency > 1:
+            play = play_with(PlayerThreads(player, concurrency), batches)
         else:
-            player = Player(lambda: agent, protocol, partial(Requests.beside, out, budget=budget))
-            play = play_with(Threads(player, concurrency), units) if concurrency > 1 else _play_here(player, units)
+            play = _play_here(player, batches)
         for played in play:
             journal.append(played)
             if workers is not None:
@@ -160,28 +162,24 @@ def evaluate(
         return journal.finish(source, is_sampling(agent), is_privileged(agent)), journal.trajectories()
 
 
-def _after(now: Progress, played: Played, budget: Budget) -> Progress:
+def _after(now: Progress, played: PlayedEpisode, budget: Budget) -> Progress:
     episode, asked = played.trajectory, bool(played.answers)
     won, unread = now.won + episode.success, now.unread + (asked and bool(lost_by(episode)))
     return Progress(now.done + 1, now.total, won, now.tokens + played.tokens, unread, budget.bill)
 
 
 def _check_ready(protocol: Protocol) -> None:
-    """Begin a task of each group, such as a repository, so that what is missing is told before anything is paid for.
-
-    Raises:
-        UsageError: Something that the protocol needs is not here.
-    """
+    """Begin a task of each group, such as a repository: missing data raise `UsageError` before anything is paid for."""
     with closing(protocol.make_env()) as env:
         groups = {episode.task_id.partition("/")[0]: episode for episode in reversed(protocol.episodes)}
         for episode in list(groups.values())[:_MOST_GROUPS]:
             env.reset(seed=episode.seed, options={"task_id": episode.task_id})
 
 
-def _play_here(player: Player, units: Iterable[list[Place]]) -> Iterator[Played]:
+def _play_here(player: EpisodePlayer, batches: Iterable[list[Place]]) -> Iterator[PlayedEpisode]:
     with closing(player):
-        for unit in units:
-            yield from player.play(unit)
+        for each in batches:
+            yield from player.play(each)
 
 
 def plan_lengths(protocol: Protocol) -> dict[str, int]:
@@ -192,5 +190,4 @@ def plan_lengths(protocol: Protocol) -> dict[str, int]:
 
 
 def score_run(protocol: Protocol, trajectories: list[Trajectory]) -> Score:
-    """Return what the episodes of a protocol earned."""
     return score(trajectories, plan_lengths(protocol))

@@ -54,7 +54,7 @@ class Provenance:
 
 @dataclass(frozen=True)
 class Run:
-    """What `run.json` holds: everything about an evaluation but its episodes, and no score.
+    """The content of `run.json`: an evaluation without episodes and score.
 
     Attributes:
         protocol: The protocol's name.
@@ -65,7 +65,7 @@ class Run:
         hardware: The machine, in words.
         tokens: Tokens read and written by the agent.
         seconds: Wall-clock time until the last episode ended; of all starts together if it was resumed.
-        sampling: Whether the agent draws its commands at random; None in runs made before this was noted.
+        sampling: Whether the agent samples its commands; None in runs made before this was noted.
         privileged: Whether the agent saw the environment itself; None in runs made before this was noted.
         provenance: Where the agent came from; empty in runs made before this was noted.
         settings: How the agent asked its model: the form, the model, and what was set; None for one that asked none.
@@ -122,7 +122,6 @@ def digest_of(path: Path) -> str:
 
 
 def prepare_folder(out: Path, *, resume: bool = False) -> None:
-    """Make the folder that a run is to be written to, before anything is played."""
     make_folder(out)
     if resume:
         return
@@ -157,7 +156,7 @@ def finished_run(
 
 
 @dataclass(frozen=True)
-class Played:
+class PlayedEpisode:
     """An episode that has ended: its position in the run, what was recorded, and what it took of a model."""
 
     position: int
@@ -184,7 +183,7 @@ class Journal:
         checkpoint: str = "",
         settings: dict[str, str] | None = None,
     ) -> None:
-        self.played: dict[int, Played] = {}
+        self.played: dict[int, PlayedEpisode] = {}
         self.seconds = 0.0
         self._newest = time.perf_counter()
         self._length = 0  # of the file, as this process left it
@@ -233,14 +232,13 @@ class Journal:
         if place not in self._places:
             raise ValueError("this episode is not of this run")
         asked = (dict(content.get("answers", {})), Bill(*content.get("bill", ())))
-        self.played[place[0]] = Played(place[0], trajectory, int(content["tokens"]), *asked)
+        self.played[place[0]] = PlayedEpisode(place[0], trajectory, int(content["tokens"]), *asked)
         self.seconds += float(content["seconds"])
 
     def todo(self) -> list[Place]:
-        """Return what is still to be played, in order."""
         return [place for place in self._places if place[0] not in self.played]
 
-    def append(self, episode: Played) -> None:
+    def append(self, episode: PlayedEpisode) -> None:
         """Keep an episode that has ended."""
         self.played[episode.position] = episode
         now = time.perf_counter()
@@ -259,11 +257,9 @@ class Journal:
         forget(self._out, episode.position)
 
     def trajectories(self) -> list[Trajectory]:
-        """Return the episodes in the order of the protocol."""
         return [self.played[position].trajectory for position in sorted(self.played)]
 
     def finish(self, source: Provenance, sampling: bool, privileged: bool) -> Run:
-        """Write the recording and `run.json`, remove the journal, and return the run."""
         run = Run(
             protocol=self._protocol.name,
             protocol_digest=self._protocol.digest,
@@ -289,7 +285,6 @@ class Journal:
 
     @property
     def bill(self) -> Bill:
-        """What the episodes that have ended took."""
         return reduce(Bill.plus, (each.bill for each in self.played.values()), Bill())
 
 
@@ -299,7 +294,7 @@ def _bounded_lines(readline: Any) -> Iterator[bytes]:
 
 
 def read_run(folder: str | Path) -> tuple[Run, list[Trajectory]]:
-    """Read what `evaluate` wrote.
+    """Read a run of `evaluate`.
 
     Raises:
         UsageError: A file is missing or is not what it should be.
@@ -308,7 +303,6 @@ def read_run(folder: str | Path) -> tuple[Run, list[Trajectory]]:
 
 
 def read_run_facts(folder: Path) -> Run:
-    """Read `run.json`."""
     path = folder / RUN_FILE
     try:
         content: Any = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=keys_once)
@@ -334,19 +328,17 @@ def _run_of(content: Any, path: Path) -> Run:
             raise UsageError(f"{path}: {key} must be {kinds[0].__name__}, not {value!r}: {again}")
     run = Run(**found)
     known = {each.name for each in fields(Provenance)}
-    told: dict[str, Any] = run.provenance or {}
-    if not set(told) <= known or not all(isinstance(each, str) for each in told.values()):
+    source: dict[str, Any] = run.provenance or {}
+    if not set(source) <= known or not all(isinstance(each, str) for each in source.values()):
         raise UsageError(f"{path}: provenance holds the texts {', '.join(sorted(known))}: {again}")
     return run
 
 
 def hardware() -> str:
-    """Return the machine in words: processor architecture, number of cores, system."""
     return f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}"
 
 
 def installed_versions() -> dict[str, str]:
-    """Return the versions of Python and of the packages that matter."""
     found = {"python": platform.python_version()}
     for package in _PACKAGES:
         try:

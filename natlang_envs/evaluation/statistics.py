@@ -28,7 +28,7 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True)
 class Score:
-    """What a set of episodes earned.
+    """The score of a set of episodes.
 
     Attributes:
         success_rate: The part of the episodes that ended in success.
@@ -70,8 +70,8 @@ def clustered_bootstrap(groups: Sequence[Sequence[bool]]) -> Interval:
     """Return the percentile interval of a success rate, resampling whole tasks; always the same for the same input."""
     sums = np.array([sum(group) for group in groups], dtype=np.float64)
     sizes = np.array([len(group) for group in groups], dtype=np.float64)
-    draws = np.random.default_rng(0).integers(len(groups), size=(_RESAMPLES, len(groups)))
-    rates = sums[draws].sum(axis=1) / sizes[draws].sum(axis=1)
+    samples = np.random.default_rng(0).integers(len(groups), size=(_RESAMPLES, len(groups)))
+    rates = sums[samples].sum(axis=1) / sizes[samples].sum(axis=1)
     low, high = np.quantile(rates, (0.025, 0.975))
     return Interval(float(low), float(high))
 
@@ -85,8 +85,8 @@ def repeated_interval(groups: Sequence[Sequence[bool]]) -> Interval:
     successes, episodes = sum(map(sum, groups)), sum(map(len, groups))
     if successes in (0, episodes):
         return wilson(len(groups) if successes else 0, len(groups))
-    drawn, single = clustered_bootstrap(groups), wilson(successes, episodes)
-    return Interval(min(drawn.low, single.low), max(drawn.high, single.high))
+    resampled, single = clustered_bootstrap(groups), wilson(successes, episodes)
+    return Interval(min(resampled.low, single.low), max(resampled.high, single.high))
 
 
 def success_interval(groups: Sequence[Sequence[bool]]) -> Interval:
@@ -101,7 +101,7 @@ def success_interval(groups: Sequence[Sequence[bool]]) -> Interval:
 
 
 def paired_p(one: Mapping[str, Sequence[bool]], other: Mapping[str, Sequence[bool]]) -> float:
-    """Return the two-sided p-value of two agents being equally good, from the tasks that both played.
+    """Return the two-sided p-value of equally good agents, from their common tasks.
 
     It is the exact test of signs: were they equally good, each task's difference of their success rates might as well
     be the other way round. Where both played each task once this is McNemar's exact test. Recordings of several
@@ -208,7 +208,7 @@ def difference_interval(one: float, of_one: Interval, other: float, of_other: In
 
 
 def score(trajectories: Sequence[Trajectory], plan_lengths: dict[str, int]) -> Score:
-    """Return what the episodes earned.
+    """Return the score of episodes.
 
     Args:
         trajectories: At least one.

@@ -1,7 +1,7 @@
-"""Players in other processes: of this machine, or of a Ray cluster. What is recorded is the same bytes.
+"""Workers that play an agent in other processes: of this machine, or of a Ray cluster. The recording is the same.
 
-Every player makes the agent for itself, so a model is in memory once for each of them; a model behind an endpoint is
-not. A player that dies is replaced, and plays what it had in hand again.
+Each worker makes the agent for itself, so each holds a model of its own in memory, if it is not behind an endpoint. A
+worker that dies is replaced, and its batches are played again.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from typing import Any, Literal, cast
 from natlang_envs.errors import UsageError, check_count, require_choice
 from natlang_envs.evaluation.agents import Agent, load_agent, name_of
 from natlang_envs.evaluation.model_requests import Requests
-from natlang_envs.evaluation.playing import Answer, Crew, Player
+from natlang_envs.evaluation.playing import BatchResult, EpisodePlayer, WorkerPool
 from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.evaluation.runs import Place
 
 Backend = Literal["processes", "ray"]
 _PlayerArguments = tuple[Callable[[], Agent], Protocol, Callable[[int], Requests]]
-_ATTEMPTS = 3  # at a unit, each of which a dying player ended
-_RETRIES = 30  # of Ray, which counts a player that is only starting again
+_ATTEMPTS = 3  # at a batch, each of which ended with the death of the worker
+_RETRIES = 30  # of Ray, which counts an actor that is only starting again
 
 
 @dataclass(frozen=True)
 class Workers:
-    """Players in other processes.
+    """Workers in other processes.
 
     Attributes:
-        count: How many.
+        count: Their number.
         backend: `processes` of this machine, or actors of a `ray` cluster, of one processor each.
         address: Of the Ray cluster, for example `ray://host:10001` or `auto`; None starts one on this machine.
-        agent: What `--agent` takes: each player finds the agent by it. None pickles the agent that is evaluated.
+        agent: The value of `--agent`, by which each worker finds the agent. None pickles the agent that is evaluated.
     """
 
     count: int
@@ -50,8 +50,8 @@ class Workers:
     address: str | None = None
     agent: str | None = None
 
-    def crew(self, agent: Agent, protocol: Protocol, slots: int, requests: Callable[[int], Requests]) -> Crew:
-        """Return the players, which each play `slots` units at a time, and keep their requests as the last one says."""
+    def pool(self, agent: Agent, protocol: Protocol, slots: int, requests: Callable[[int], Requests]) -> WorkerPool:
+        """Start the workers, which each play `slots` batches at a time; `requests` is called with positions."""
         require_choice("backend", self.backend, ("processes", "ray"))
         check_count("workers", self.count)
         if self.address is not None and self.backend != "ray":
@@ -78,44 +78,42 @@ def _named(name: str, kind: str) -> Agent:
 
 
 class _Processes:
-    """Players in processes of this machine."""
-
     def __init__(self, player: _PlayerArguments, count: int, slots: int) -> None:
         self.slots = count * slots
-        self._players = [_Process(player, slots) for _ in range(count)]
+        self._workers = [_Process(player, slots) for _ in range(count)]
 
-    def submit(self, unit: list[Place]) -> Future[Answer]:
-        return min(self._players, key=lambda each: len(each.in_hand)).submit(unit)
+    def submit(self, batch: list[Place]) -> Future[BatchResult]:
+        return min(self._workers, key=lambda worker: len(worker.running)).submit(batch)
 
     def close(self) -> None:
-        for each in self._players:
-            each.close()
+        for worker in self._workers:
+            worker.close()
 
 
 @dataclass
-class _InHand:
-    unit: list[Place]
-    answer: Future[Answer]
+class _RunningBatch:
+    batch: list[Place]
+    result: Future[BatchResult]
     attempts: int = 1
 
 
 class _Process:
-    """One process, started again when it dies; a thread here takes in its answers."""
+    """A process that is started again when it dies; a thread here reads its results."""
 
     def __init__(self, player: _PlayerArguments, slots: int) -> None:
         self._arguments = (player, slots)
-        self.in_hand: dict[Place, _InHand] = {}  # by the first episode of the unit
+        self.running: dict[Place, _RunningBatch] = {}  # by the first episode of the batch
         self._closing = False
         self._lock = threading.RLock()
         self._start()
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
 
-    def submit(self, unit: list[Place]) -> Future[Answer]:
+    def submit(self, batch: list[Place]) -> Future[BatchResult]:
         with self._lock:
-            asked = self.in_hand[unit[0]] = _InHand(unit, Future())
-            self._send(unit)
-            return asked.answer
+            running = self.running[batch[0]] = _RunningBatch(batch, Future())
+            self._send(batch)
+            return running.result
 
     def close(self) -> None:
         with self._lock:
@@ -129,71 +127,67 @@ class _Process:
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
         self._line, theirs = context.Pipe()
-        self._process = context.Process(target=_play_for, args=(theirs, *self._arguments), daemon=True)
+        self._process = context.Process(target=_play_batches, args=(theirs, *self._arguments), daemon=True)
         self._process.start()
         theirs.close()
 
-    def _send(self, unit: list[Place] | None) -> None:
+    def _send(self, batch: list[Place] | None) -> None:
         with suppress(OSError):  # dead: the listener will notice
-            self._line.send(unit)
+            self._line.send(batch)
 
     def _listen(self) -> None:
         while True:
             try:
-                first, answer = cast("tuple[Place, Answer]", self._line.recv())
+                first, result = cast("tuple[Place, BatchResult]", self._line.recv())
             except (EOFError, OSError):
                 if not self._start_again():
                     return
                 continue
             with self._lock:
-                self.in_hand.pop(first).answer.set_result(answer)
+                self.running.pop(first).result.set_result(result)
 
     def _start_again(self) -> bool:
         with self._lock:
             if self._closing:
                 return False
             self._process.join()
-            for first, each in list(self.in_hand.items()):
+            for first, each in list(self.running.items()):
                 each.attempts += 1
                 if each.attempts > _ATTEMPTS:
                     died = RuntimeError(f"a worker died {_ATTEMPTS} times at task {first[1].task_id}")
-                    self.in_hand.pop(first).answer.set_result(([], died))
+                    self.running.pop(first).result.set_result(([], died))
             self._start()
-            for each in self.in_hand.values():
-                self._send(each.unit)
+            for each in self.running.values():
+                self._send(each.batch)
             return True
 
 
-def _play_for(line: Connection, arguments: _PlayerArguments, slots: int) -> None:
-    """Play what comes along a line, until None comes or it ends."""
+def _play_batches(line: Connection, arguments: _PlayerArguments, slots: int) -> None:
+    """Play the batches that come along a line, until None comes or it ends."""
     lock = threading.Lock()
-    player = _Player(*arguments)
+    player = _RemotePlayer(*arguments)
 
-    def play(unit: list[Place]) -> None:
-        answer = player.answer(unit)
+    def play(batch: list[Place]) -> None:
+        result = player.result(batch)
         with lock, suppress(OSError):
-            line.send((unit[0], answer))
+            line.send((batch[0], result))
 
     with ThreadPoolExecutor(slots) as pool, suppress(EOFError, OSError, KeyboardInterrupt):
-        while (unit := line.recv()) is not None:
-            pool.submit(play, unit)
+        while (batch := line.recv()) is not None:
+            pool.submit(play, batch)
 
 
-class _Player(Player):
-    def answer(self, unit: Sequence[Place]) -> Answer:
-        played, error = super().answer(unit)
-        return played, error and _sendable(error)
+class _RemotePlayer(EpisodePlayer):
+    def result(self, batch: Sequence[Place]) -> BatchResult:
+        played, error = super().result(batch)
+        try:
+            pickle.loads(pickle.dumps(error))
+        except Exception:
+            error = RuntimeError(f"{type(error).__name__}: {error}")
+        return played, error
 
     def version(self) -> str:
         return version("natlang-envs")
-
-
-def _sendable(error: Exception) -> Exception:
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:
-        return RuntimeError(f"{type(error).__name__}: {error}")
-    return error
 
 
 def _first_line(error: Exception) -> str:
@@ -201,7 +195,7 @@ def _first_line(error: Exception) -> str:
 
 
 class _RayActors:
-    """Players in a Ray cluster. Ray starts them again, elsewhere if their node is gone."""
+    """Actors of a Ray cluster. Ray starts them again, elsewhere if their node is gone."""
 
     def __init__(self, player: _PlayerArguments, count: int, slots: int, address: str | None) -> None:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray would report its use to its makers
@@ -218,10 +212,12 @@ class _RayActors:
             raise UsageError(f"no Ray cluster answers at {address or 'this machine'}: {_first_line(error)}") from None
         self.slots = count * slots
         options: dict[str, Any] = {"max_restarts": -1, "max_task_retries": _RETRIES, "max_concurrency": slots}
-        actor: Any = self._ray.remote(_Player).options(num_cpus=1, scheduling_strategy="SPREAD", **options)
-        self._players: list[tuple[Any, set[Future[Answer]]]] = [(actor.remote(*player), set()) for _ in range(count)]
+        actor: Any = self._ray.remote(_RemotePlayer).options(num_cpus=1, scheduling_strategy="SPREAD", **options)
+        self._workers: list[tuple[Any, set[Future[BatchResult]]]] = [
+            (actor.remote(*player), set()) for _ in range(count)
+        ]
         try:
-            found = {str(each) for each in self._ray.get([each.version.remote() for each, _ in self._players])}
+            found = {str(each) for each in self._ray.get([each.version.remote() for each, _ in self._workers])}
         except Exception as error:
             self.close()
             raise UsageError(f"the cluster cannot play ({_first_line(error)}): it needs the same packages") from None
@@ -232,15 +228,15 @@ class _RayActors:
                 "install the same version everywhere"
             )
 
-    def submit(self, unit: list[Place]) -> Future[Answer]:
-        player, in_hand = min(self._players, key=lambda each: len(each[1]))
-        answer: Future[Answer] = player.answer.remote(unit).future()
-        in_hand.add(answer)
-        answer.add_done_callback(in_hand.discard)
-        return answer
+    def submit(self, batch: list[Place]) -> Future[BatchResult]:
+        actor, running = min(self._workers, key=lambda worker: len(worker[1]))
+        result: Future[BatchResult] = actor.result.remote(batch).future()
+        running.add(result)
+        result.add_done_callback(running.discard)
+        return result
 
     def close(self) -> None:
-        for each, _ in self._players:
-            self._ray.kill(each)
+        for actor, _ in self._workers:
+            self._ray.kill(actor)
         if self._ours:
             self._ray.shutdown()

@@ -6,7 +6,7 @@ engines       tantivy, or SQLite's FTS5
 documents     a file in words, and what kind of file it is
 """
 
-from natlang_envs.finder.find import Found, Line, find
+from natlang_envs.finder.find import FoundFile, Line, find
 from natlang_envs.finder.index import FileIndex
 
-__all__ = ["FileIndex", "Found", "Line", "find"]
+__all__ = ["FileIndex", "FoundFile", "Line", "find"]

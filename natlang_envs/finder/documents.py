@@ -30,7 +30,6 @@ _CODE = re.compile(
 
 @lru_cache(maxsize=100_000)
 def kind_of(path: str) -> Kind:
-    """Return what kind of file a path is of, as far as its name tells."""
     lower = path.lower()
     if _TEST.search(lower):
         return "tests"
@@ -48,7 +47,6 @@ class Document(NamedTuple):
 
     @property
     def whole(self) -> str:
-        """The words of the whole file; those of its path count three times."""
         return "\n".join([*self.lines, *[self.name] * 3])
 
     def chunks(self) -> Iterator[tuple[int, str]]:
@@ -72,6 +70,5 @@ def read_text(repository: Repository, path: str) -> str:
 
 
 def read_document(repository: Repository, path: str) -> Document:
-    """Return a file in words."""
     lines = [" ".join(pieces_of(line)) for line in read_text(repository, path).splitlines()]
     return Document(path, " ".join(pieces_of(path)), lines)

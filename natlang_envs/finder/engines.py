@@ -63,9 +63,7 @@ class Engine(Protocol):
         ...
 
     @property
-    def documents(self) -> int:
-        """The number of files and chunks."""
-        ...
+    def documents(self) -> int: ...
 
     @property
     def worn(self) -> bool:
@@ -90,7 +88,6 @@ class TantivyEngine:
             self._searcher: Any = self._index.searcher()
 
     def update(self, outdated: Sequence[str], documents: Iterable[Document]) -> None:
-        """Forget files and add others, all at once."""
         with _tantivy():
             writer = self._index.writer(heap_size=self._HEAP, num_threads=1)
             for path in outdated:
@@ -111,7 +108,6 @@ class TantivyEngine:
             writer.add_document(new(name=[document.path], line=[line], chunk=[words]))
 
     def scores(self, words: Sequence[str]) -> Scores:
-        """Return how well files fit some words."""
         lines: dict[str, int] = {}
         files, chunks, paths = (
             self._field(field, words, limit, lines)
@@ -138,11 +134,9 @@ class TantivyEngine:
 
     @property
     def documents(self) -> int:
-        """The number of files and chunks."""
         return self._searcher.num_docs
 
     def rarity(self, word: str) -> float:
-        """Return how rare a word is: the logarithm of the documents by those that have it."""
         found = self._searcher.doc_freq("whole", word) + self._searcher.doc_freq("chunk", word)
         return _rarity(found, self.documents)
 
@@ -174,7 +168,6 @@ class SqliteEngine:
         self._db.close()  # a connection would wait for the garbage collector, and its shared memory with it
 
     def update(self, outdated: Sequence[str], documents: Iterable[Document]) -> None:
-        """Forget files and add others, all at once."""
         with _sqlite():
             self._db.execute("begin immediate")
             try:
@@ -205,12 +198,10 @@ class SqliteEngine:
 
     @property
     def documents(self) -> int:
-        """The number of files and chunks."""
         with _sqlite():
             return self._db.execute("select count(*) from rows").fetchone()[0]
 
     def scores(self, words: Sequence[str]) -> Scores:
-        """Return how well files fit some words."""
         found = Scores({}, {}, {}, {})
         asked = " OR ".join(f'"{word}"' for word in words)
         with _sqlite():
@@ -231,7 +222,6 @@ class SqliteEngine:
         return found
 
     def rarity(self, word: str) -> float:
-        """Return how rare a word is: the logarithm of the documents by those that have it."""
         with _sqlite():
             row = self._db.execute("select doc from words where term = ?", (word,)).fetchone()
             return _rarity(row[0] if row else 0, self.documents)
@@ -243,7 +233,6 @@ def _rarity(found: int, documents: int) -> float:
 
 @contextmanager
 def _tantivy() -> Generator[None]:
-    """Say what tantivy's errors mean."""
     try:
         yield
     except (ValueError, OSError) as error:
@@ -254,7 +243,6 @@ def _tantivy() -> Generator[None]:
 
 @contextmanager
 def _sqlite() -> Generator[None]:
-    """Say what SQLite's errors mean."""
     try:
         yield
     except sqlite3.OperationalError as error:
@@ -273,7 +261,6 @@ ENGINES: dict[str, type[TantivyEngine] | type[SqliteEngine]] = {"tantivy": Tanti
 
 
 def engine_name() -> str:
-    """Return the engine that is there, of `ENGINES`."""
     return "tantivy" if find_spec("tantivy") else "sqlite"
 
 

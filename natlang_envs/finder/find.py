@@ -34,7 +34,7 @@ class Line(NamedTuple):
     text: str
 
 
-class Found(NamedTuple):
+class FoundFile(NamedTuple):
     """A file that may answer a question.
 
     Attributes:
@@ -57,7 +57,9 @@ class Found(NamedTuple):
         return self.cover >= _WEAK
 
 
-def find(index: FileIndex, question: str, top: int = TOP, kind: Literal["code", "docs", "all"] = "all") -> list[Found]:
+def find(
+    index: FileIndex, question: str, top: int = TOP, kind: Literal["code", "docs", "all"] = "all"
+) -> list[FoundFile]:
     """Return the files that fit a question best, best first.
 
     Args:
@@ -104,8 +106,7 @@ def rank(index: FileIndex, words: tuple[str, ...]) -> dict[str, float]:
     return dict(sorted(total.items(), key=lambda each: (-each[1], each[0])))
 
 
-def _look_at(index: FileIndex, path: str, score: float, rarity: dict[str, float]) -> Found:
-    """Read a file again for its best lines."""
+def _look_at(index: FileIndex, path: str, score: float, rarity: dict[str, float]) -> FoundFile:
     text = read_text(index.repository, path).splitlines()
     words = {number: here for number, line in enumerate(text) if (here := _words_in(line, rarity))}
     known = frozenset[str]()  # what the line before has
@@ -125,11 +126,12 @@ def _look_at(index: FileIndex, path: str, score: float, rarity: dict[str, float]
         known = words[best[-1]]
     seen = frozenset(pieces_of(path)).union(*words.values())
     cover = sum(value for word, value in rarity.items() if word in seen) / (sum(rarity.values()) or 1.0)
-    return Found(path, score, kind_of(path), cover, tuple(Line(each + 1, _cut(text[each])) for each in sorted(best)))
+    return FoundFile(
+        path, score, kind_of(path), cover, tuple(Line(each + 1, _cut(text[each])) for each in sorted(best))
+    )
 
 
 def _words_in(line: str, rarity: dict[str, float]) -> frozenset[str]:
-    """Return the words of the question that stand in a line."""
     lower = line.lower()
     if not any(word in lower for word in rarity):  # quicker than taking the line to pieces
         return frozenset()

@@ -135,7 +135,6 @@ def _say_nothing(_done: int, _total: int) -> None:
 
 
 def _forget_oldest(folder: Path) -> None:
-    """Remove the indexes that were not used for the longest time, all but `KEPT`."""
     kept = sorted(folder.iterdir(), key=lambda each: each.stat().st_mtime, reverse=True)
     for each in kept[KEPT:]:
         shutil.rmtree(each, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""What learners put around an environment, and adapters of other libraries.
+"""Wrappers of environments for learners, and adapters of other libraries.
 
 encoders         texts as vectors, for learners without a language model
 wrappers         scaled rewards, actions by index, a reward for a milestone, chat messages

@@ -1,4 +1,4 @@
-"""Texts as vectors, for learners without a language model: hashed words, sentences and whole texts.
+"""Texts as vectors, for learners without a language model.
 
 Small enough to learn the classic taxi from; nothing is trained here, and a text gives the same vector everywhere. What
 makes numbers of commands is in `learners.wrappers`; the vector forms of both are in `learners.vector_wrappers`.
@@ -28,7 +28,7 @@ _END_OF_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 class Encoder(Protocol):
-    """What makes a vector of a text."""
+    """Makes a vector of a text."""
 
     size: int
 
@@ -38,7 +38,7 @@ class Encoder(Protocol):
 
 
 class TextEncoder:
-    """Hashes what a text consists of into a vector.
+    """Hashes the words, sentences and whole of a text into a vector.
 
     Pairs of neighbouring words, sentences, and the text as a whole each set one number. The sentences and the whole let
     a learner distinguish states whose words are the same, such as the cells of a map. Each of the three groups has the
@@ -76,7 +76,7 @@ class TextEncoder:
 
 
 class TransformerEncoder:
-    """Gives a text the mean of a transformer's last hidden states; needs the extra `agent`.
+    """Returns the mean of a transformer's last hidden states; needs the extra `agent`.
 
     Args:
         model: What `transformers.AutoModel` loads: a folder or a hub id.
@@ -99,7 +99,7 @@ class TransformerEncoder:
 
 
 class EncodedObservations(gymnasium.ObservationWrapper[Any, Any, str], RecordConstructorArgs):
-    """Observations become vectors: those of a `TextEncoder`, `Box(0, 3, (size,))`, or of another encoder.
+    """Observations become vectors: `Box(0, 3, (size,))` by `TextEncoder`, or another encoder's.
 
     Args:
         env: An environment whose observations are texts.

@@ -1,7 +1,7 @@
 """Let Minari keep the text spaces: call `register()` before recording and before loading a data set.
 
 Minari writes a space as JSON by its type. Without this a `UnicodeText` is kept as the `Text` of a single character.
-What is recorded is of the split that the environment was made with: record from `split="train"` what shall be learned.
+Recordings are of the environment's own split: record training data with `split="train"`.
 """
 
 # Minari is no dependency of the suite.

@@ -46,7 +46,7 @@ Scope = MutableMapping[str, Any]
 App = Callable[[Scope, Callable[[], Awaitable[Any]], Callable[[Any], Awaitable[None]]], Awaitable[None]]
 
 LISTED_TASKS = 10_000
-"""So many tasks `/tasks` lists at most, as OpenEnv allows; `/num_tasks` counts all, and `/task` gives each."""
+"""The most tasks that `/tasks` lists, as OpenEnv allows; `/num_tasks` counts all, and `/task` returns each."""
 
 _TOOLS = {"list_tools": ListToolsAction, "call_tool": CallToolAction}
 _ACT = "act"
@@ -65,7 +65,7 @@ class CommandAction(Action):
 
 
 class TextObservation(Observation):
-    """What the player sees after a command; `reward` and `done` are OpenEnv's own fields."""
+    """The observation after a command; `reward` and `done` are OpenEnv's own fields."""
 
     text: str
     task: str
@@ -77,22 +77,17 @@ class TextObservation(Observation):
 
 
 class TaskState(State):
-    """Which task is being played; `episode_id` and `step_count` are OpenEnv's own fields."""
+    """The task being played; `episode_id` and `step_count` are OpenEnv's own fields."""
 
     task_id: str | None = None
 
 
 @dataclass
 class Served:
-    """What a server serves: one environment, in one split.
+    """The environment and the split of a server."""
 
-    Attributes:
-        make: Makes the environment of a session.
-        split: The split of its tasks.
-    """
-
-    make: Callable[[], NatLangEnv]
-    split: str
+    make: Callable[[], NatLangEnv]  # makes the environment of a session
+    split: str  # the split of its tasks
 
     @cached_property
     def name(self) -> str:

@@ -19,7 +19,7 @@ TESTED_VERSIONS = {
     "trl": "1.16.0",
     "verifiers": "0.4.0",
 }
-"""What `make libraries` installs."""
+"""The versions that `make libraries` installs."""
 
 _log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""Play the environments in TRL's GRPO: a rollout function, an environment with a tool, the rows, and the reward.
+"""TRL's GRPO: a rollout function, an environment with a tool, rows, and the reward.
 
     trainer = GRPOTrainer(model, reward, config, Dataset.from_list(tasks(ID)), rollout_func=rollout(ID), ...)
 
@@ -45,7 +45,7 @@ _TOOL_ROLE = "Play by calling `act` with one of the listed commands, word for wo
 
 
 def _maker(id: str, split: str | None, allow_test: bool, kwargs: dict[str, Any]) -> Callable[[], NatLangEnv]:
-    """Return what makes the environment, once it is known that it can be made and learned from."""
+    """Return a function that makes the environment, once it is checked that this and learning from it are possible."""
     check_learning_split(split, allow_test)
     given = kwargs if split is None else {"split": split, **kwargs}
     make_env(id, **given).close()
@@ -61,7 +61,7 @@ def tasks(
     allow_test: bool = False,
     **kwargs: Any,
 ) -> list[dict[str, Any]]:
-    """Return rows for `datasets.Dataset.from_list`: `{"prompt": task id}`, or those that `environment` takes.
+    """Return rows for `datasets.Dataset.from_list`: task ids, or those of `environment`.
 
     Args:
         id: The environment.
@@ -103,7 +103,7 @@ def demonstrations(
     changes_only: bool = False,
     **settings: Any,
 ) -> list[dict[str, list[int]]]:
-    """Return rows for TRL's `SFTTrainer`: the environment's own plans, as `rollout` plays them.
+    """Return rows for TRL's `SFTTrainer`: plans, as `rollout` plays them.
 
     GRPO learns from episodes that differ, so a model that never wins is shown some of these first.
 
@@ -151,7 +151,7 @@ def reward(
     log_metric: Callable[[str, float], None] | None = None,
     **_: Any,
 ) -> list[float]:
-    """Return what each episode earned, divided by the environment's largest reward; for `reward_funcs`.
+    """Return each episode's return, divided by the largest reward, for `reward_funcs`.
 
     Where TRL hands in `log_metric`, the shares of episodes that were won and that `max_tokens` cut are logged as
     `episodes/won` and `episodes/cut`.
@@ -195,7 +195,7 @@ def rollout(
     allow_test: bool = False,
     **kwargs: Any,
 ) -> Rollout:
-    """Return a function for `GRPOTrainer(rollout_func=...)` that plays one episode for each prompt.
+    """Return a function for `GRPOTrainer(rollout_func=...)`: one episode per prompt.
 
     The prompts are task ids, as `tasks` gives them. The model writes a line, which is the command; the answer and the
     next observation follow, until the game ends. All games of a batch go in step, so that a turn is one `generate`.
@@ -321,7 +321,7 @@ def _step(episode: _RolloutEpisode, tokens: list[int], command: str, tokenizer: 
 def environment(
     id: str, *, changes_only: bool = False, split: str | None = "train", allow_test: bool = False, **kwargs: Any
 ) -> type:
-    """Return a class for `GRPOTrainer(environment_factory=...)`, whose tool `act` gives a command.
+    """Return a class for `GRPOTrainer(environment_factory=...)` with the tool `act`.
 
     The rows of the data set are those of `tasks(id, chat=True)`, or have columns of your own besides. `get_reward` is
     what the episode earned, divided by the environment's largest reward.

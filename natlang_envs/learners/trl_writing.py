@@ -1,4 +1,4 @@
-"""What a model writes in a turn of TRL's rollout: a command, and before it a line of thought if one is asked for."""
+"""Writes a turn of TRL's rollout: a command, and before it a line of thought if one is asked for."""
 
 # pyright: basic, reportMissingImports=false
 
@@ -82,10 +82,7 @@ def _keep(scores: Any, tokens: list[int]) -> None:
 
 
 def write(contexts: list[list[int]], commands: Sequence[Sequence[str]], trainer: Any, form: Form) -> list[Written]:
-    """Let the trainer's model write a turn after each context, at the trainer's temperature.
-
-    The log-probabilities are those of the model before anything was ruled out.
-    """
+    """Return a turn after each context, sampled at the trainer's temperature, with log-probabilities before masking."""
     torch: Any = import_module("torch")  # natlang_envs itself does without
     tokenizer, temperature = trainer.processing_class, trainer.args.temperature
     model = trainer.accelerator.unwrap_model(trainer.model)

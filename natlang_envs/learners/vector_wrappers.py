@@ -1,4 +1,4 @@
-"""The vector forms of the wrappers for learners, so that the fast vector environments stay fast when wrapped.
+"""Vector forms of the wrappers for learners.
 
 `ChoiceIndexActions(gymnasium.make_vec(ID, 64))` gives what a `SyncVectorEnv` of 64 wrapped environments gives, infos
 included. The classes have the names of those in `natlang_envs.learners.wrappers` and `natlang_envs.learners.encoders`.
@@ -25,7 +25,7 @@ Infos = dict[str, Any]
 
 
 class ScaleReward(VectorRewardWrapper):
-    """Divides every reward, so that it is in [-1, 1].
+    """Divides rewards, so that they are in [-1, 1].
 
     Args:
         env: A vector environment of the suite, wrapped or not.
@@ -50,7 +50,7 @@ class ScaleReward(VectorRewardWrapper):
 
 
 class EncodedObservations(VectorWrapper):
-    """Observations become the vectors of a `TextEncoder`: float32 of shape (num_envs, size).
+    """Observations become float32 vectors of a `TextEncoder`, of shape (num_envs, size).
 
     Args:
         env: A vector environment whose observations are texts.
@@ -83,7 +83,7 @@ class EncodedObservations(VectorWrapper):
 
 
 class ChoiceIndexActions(VectorActionWrapper):
-    """Actions become numbers: the positions of commands in `infos["admissible_commands"]`.
+    """Actions become positions in `infos["admissible_commands"]`.
 
     The action space is `MultiDiscrete` with `max_commands` numbers an episode, and `infos["action_mask"]` (int8, shape
     (num_envs, max_commands)) says which of them stand for a command.

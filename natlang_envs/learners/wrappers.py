@@ -1,4 +1,4 @@
-"""Wrappers for learners: rewards in [-1, 1], actions by index, a reward for a milestone, chat messages.
+"""Wrappers for learners: scaled rewards, actions by index, milestones, chat messages.
 
 All of them record their arguments, so `env.spec.to_json()` describes a wrapped environment too. A snapshot does not
 contain what a wrapper adds: use `unwrap(env).snapshot()` for the environment alone. Tasks are those of the environment
@@ -28,7 +28,7 @@ _COMPARED = 200  # feedbacks that are looked at for a misspelt milestone, and ch
 
 
 def refuse_second(scaling: type[Any], env: Any) -> None:
-    """Raise `UsageError` where a wrapper that divides by `reward_scale` is around an environment already."""
+    """Raise `UsageError` for a second wrapper that divides by `reward_scale`."""
     while env is not None:
         if isinstance(env, scaling):
             raise UsageError("the rewards are divided already: leave the second ScaleReward out, or give its scale")
@@ -36,7 +36,7 @@ def refuse_second(scaling: type[Any], env: Any) -> None:
 
 
 class ScaleReward(gymnasium.RewardWrapper[Any, Any], RecordConstructorArgs):
-    """Divides every reward, so that it is in [-1, 1].
+    """Divides rewards, so that they are in [-1, 1].
 
     Args:
         env: An environment of the suite, wrapped or not.
@@ -61,7 +61,7 @@ class ScaleReward(gymnasium.RewardWrapper[Any, Any], RecordConstructorArgs):
 
 
 class ChoiceIndexActions(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """Actions become numbers: the position of a command in `info["admissible_commands"]`.
+    """Actions become positions in `info["admissible_commands"]`.
 
     The action space is `Discrete(max_commands)`. Where fewer commands are listed, `info["action_mask"]` (int8, shape
     (max_commands,)) says which numbers stand for one; `env.action_space.sample(info["action_mask"])` keeps to them.
@@ -112,7 +112,7 @@ class ChoiceIndexActions(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructo
 
 
 class MilestoneReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """Pays once an episode when a milestone is reached: a curriculum for sparse rewards.
+    """Pays once an episode for a milestone: a curriculum for late rewards.
 
     If an episode succeeds before the milestone was ever reached, a warning shows the nearest feedback.
 
@@ -157,7 +157,7 @@ class MilestoneReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorAr
 
 
 class ChatMessages(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """Observations become the messages a chat model answers: what to do, then p(s) with the listed commands.
+    """Observations become the messages that a chat model answers.
 
     An observation is a tuple of two dicts with `role` (`"system"`, `"user"`) and `content`. Actions stay commands.
 

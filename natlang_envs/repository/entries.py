@@ -59,7 +59,7 @@ def open_beneath(root: int, parts: Sequence[bytes]) -> Generator[int]:
 
 
 def open_folder(path: str | Path) -> AbstractContextManager[int]:
-    """Open a folder that the caller trusts, whatever leads to it."""
+    """Open a folder that the caller trusts, also through symbolic links."""
     return opening(path, _FOLDER)
 
 

@@ -1,6 +1,6 @@
 """The list of a search in words, the words of a question that are searched for, and how rare they are.
 
-It stands beside no task and no label, so that a player can be audited where it sees none of them.
+The module imports no task and no label, so a player can be audited where it sees none of them.
 """
 
 from __future__ import annotations

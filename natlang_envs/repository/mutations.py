@@ -21,7 +21,6 @@ from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from natlang_envs.errors import UsageError
-from natlang_envs.repository.scopes import COMPREHENSIONS, FUNCTIONS, arguments_of, fields, stored
 
 PER_LINE = 40
 PER_NAME = 6  # at most so many other names in place of one
@@ -55,6 +54,8 @@ _CALLS = {name: other for pair in _PAIRS for name, other in (pair, pair[::-1])}
 _ORDER_MATTERS = (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod)
 _ATOMS = (ast.Name, ast.Constant, ast.Attribute, ast.Call, ast.Subscript)
 _LOOSE = (ast.BoolOp, ast.IfExp, ast.Lambda, ast.NamedExpr)  # bind less than `not`
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 class Edit(NamedTuple):
@@ -142,8 +143,8 @@ class _Finder:
         self._lines = source.split("\n")
         self._starts = [0, *accumulate(len(line) + 1 for line in self._lines)]
         tree = ast.parse(source)
-        self._fields = fields(tree)
-        self._globals = tuple(name for name in stored(tree.body) if name.isupper())
+        self._fields = _fields_of(tree)
+        self._globals = tuple(name for name in _stored(tree.body) if name.isupper())
         self._visit_all(tree.body, ())
 
     def _offset(self, line: int, column: int) -> int:
@@ -216,20 +217,20 @@ class _Finder:
         """Add the places of a node and of what it holds, where `names` are the variables it can see."""
         if isinstance(node, ast.JoinedStr):
             return
-        if isinstance(node, FUNCTIONS):
+        if isinstance(node, _FUNCTIONS):
             arguments = node.args
             self._visit_all([*arguments.defaults, *arguments.kw_defaults], names, "default")
             body = [node.body] if isinstance(node, ast.Lambda) else node.body
-            inner = [*names, *(each.arg for each in arguments_of(node)), *stored(body)]
+            inner = [*names, *(each.arg for each in arguments_of(node)), *_stored(body)]
             self._visit_all(body, tuple(dict.fromkeys(name for name in inner if name not in ("self", "cls"))))
         elif isinstance(node, ast.ClassDef):
             self._visit_all(node.body, ())
         elif isinstance(node, ast.AnnAssign):
             self._visit_all([node.target, node.value], names)
-        elif isinstance(node, COMPREHENSIONS):
+        elif isinstance(node, _COMPREHENSIONS):
             outside = node.generators[0].iter
             self._visit(outside, names)
-            inner = dict.fromkeys([*names, *stored(each.target for each in node.generators)])
+            inner = dict.fromkeys([*names, *_stored(each.target for each in node.generators)])
             held = [each for part in (node, *node.generators) for each in ast.iter_child_nodes(part)]
             left = (each for each in held if each is not outside and not isinstance(each, ast.comprehension))
             self._visit_all(left, tuple(inner))
@@ -282,3 +283,35 @@ class _Finder:
                 self._name("field", self._fields[name], name, self._span(node)[1])
             case _:
                 pass
+
+
+def arguments_of(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[ast.arg]:
+    """Return all arguments of a function, those with stars last."""
+    arguments = node.args
+    starred = [each for each in (arguments.vararg, arguments.kwarg) if each is not None]
+    return [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *starred]
+
+
+def _stored(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """Yield the names that are assigned to, in order, without those of inner scopes."""
+    for node in nodes:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        if not isinstance(node, (*_FUNCTIONS, *_COMPREHENSIONS, ast.ClassDef)):
+            yield from _stored(ast.iter_child_nodes(node))
+
+
+def _fields_of(tree: ast.Module) -> dict[str, tuple[str, ...]]:
+    """Return for each field, member or property of a class those of the same class; the first class with it counts."""
+    found: dict[str, tuple[str, ...]] = {}
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            properties = (
+                each.name
+                for each in node.body
+                if isinstance(each, ast.FunctionDef) and any(ast.unparse(d) == "property" for d in each.decorator_list)
+            )
+            names = dict.fromkeys([*_stored(node.body), *properties])
+            group = tuple(name for name in names if name not in found)
+            found.update(dict.fromkeys(group, group))
+    return found

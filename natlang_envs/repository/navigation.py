@@ -1,13 +1,13 @@
-"""A repository as places and moves: every page of every folder, its commands, and the shortest ways between them.
+"""A repository as pages and moves: every page of every folder, its commands, and the shortest routes between them.
 
-A place is made when it is first entered and shared by all environments in the process.
+A page is made when it is first entered. All environments of the process share it.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
 from natlang_envs.repository.entries import Folder
@@ -69,39 +69,37 @@ class Navigation:
     def __init__(self, repository: Repository, budget: int) -> None:
         self.repository = repository
         self._budget = budget
-        self._paged: dict[str, list[PageNames]] = {}
-        self._places: dict[Key, FolderPage] = {}
-        self._texts: dict[tuple[str, int], str] = {}
-        self._parts: dict[str, int] = {}
+        self._pages = cache(self._pages_of)
+        self.place = cache(self._place)
+        self.text = cache(self._text)
+        self.parts = cache(self._parts)
 
     def __reduce__(self) -> tuple[Callable[..., Navigation], tuple[Repository, int]]:
         """Pickle as the repository: it is made again, or shared, where it is loaded."""
         return navigation_of, (self.repository, self._budget)
 
-    def place(self, key: Key) -> FolderPage:
-        found = self._places.get(key)
-        if found is None:
-            found = self._places[key] = self._make(key)
-        return found
+    def _pages_of(self, path: str) -> list[PageNames]:
+        return pages_of(self.repository.folder(path))
 
-    def text(self, path: str, before: int = 0) -> str:
+    def _place(self, key: Key) -> FolderPage:
+        path, number = key
+        pages = self._pages(path)
+        if not 0 <= number < len(pages):
+            raise KeyError(key)
+        page, moves = pages[number], moves_of(self.repository.folder(path), number, pages)
+        return FolderPage(key, describe_place(path, page.folders, page.files, number, len(pages)), tuple(moves), moves)
+
+    def _text(self, path: str, before: int = 0) -> str:
         """Return the answer to `cat`; a long file is shown in parts, and was shown `before` times."""
-        found = self._texts.get((path, before))
-        if found is None:
-            head = self.repository.part(path, 0, bytes_shown(self._budget * (before + 1)))
-            name, size = path.rpartition("/")[2], self.repository.mark(path).size
-            found = self._texts[path, before] = contents(name, head, size, self._budget, before)
-        return found
+        head = self.repository.part(path, 0, bytes_shown(self._budget * (before + 1)))
+        return contents(path.rpartition("/")[2], head, self.repository.mark(path).size, self._budget, before)
 
-    def parts(self, path: str) -> int:
+    def _parts(self, path: str) -> int:
         """Return how many different texts `cat` shows of a file, one after the other."""
-        found = self._parts.get(path)
-        if found is None:
-            content = self.repository.part(path, 0, bytes_shown(0))
-            if not is_binary(content):  # or it may have no end
-                content = self.repository.part(path, 0, self.repository.mark(path).size)
-            found = self._parts[path] = parts_of_text(content, self._budget)
-        return found
+        content = self.repository.part(path, 0, bytes_shown(0))
+        if not is_binary(content):  # or it may have no end
+            content = self.repository.part(path, 0, self.repository.mark(path).size)
+        return parts_of_text(content, self._budget)
 
     def route(self, start: Key, targets: Collection[str]) -> list[str]:
         """Return the fewest commands that lead from a place to the `id` of one of the files `targets`.
@@ -123,17 +121,6 @@ class Navigation:
                 ways[after] = (*ways[key], command)
                 queue.append(after)
         raise KeyError(f"no way from {start} to {sorted(targets)}")
-
-    def _make(self, key: Key) -> FolderPage:
-        path, number = key
-        folder = self.repository.folder(path)
-        pages = self._paged.get(path)
-        if pages is None:
-            pages = self._paged[path] = pages_of(folder)
-        if not 0 <= number < len(pages):
-            raise KeyError(key)
-        page, moves = pages[number], moves_of(folder, number, pages)
-        return FolderPage(key, describe_place(path, page.folders, page.files, number, len(pages)), tuple(moves), moves)
 
 
 def moves_of(folder: Folder, number: int, pages: Sequence[PageNames] | None = None) -> dict[str, PageMove]:

@@ -1,7 +1,7 @@
-"""A repository, indexed once per process and shared by all that look at it.
+"""A repository, indexed once per process and shared by all that read it.
 
-Only names, sizes and times are read at first; contents are read when asked for and kept. Nothing outside the folder is
-ever opened: each part of a path is opened below the one before, and symbolic links are never followed.
+Only names, sizes and times are read at first; contents are read on demand and kept. Nothing outside the folder is
+opened: each part of a path is opened below the one before, and symbolic links are not followed.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import hashlib
 import os
 import stat
 import threading
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from natlang_envs.errors import UsageError
 from natlang_envs.files import opening
@@ -32,7 +32,6 @@ from natlang_envs.repository.entries import (
 )
 from natlang_envs.repository.ignore import Patience, Rule, leaves_out, rules_above, rules_in
 from natlang_envs.repository.names import is_git, of_entry, on_disk, parts_of, shown
-from natlang_envs.repository.renewal import Renewable
 
 _T = TypeVar("_T")
 MAX_ENTRIES = 1_000_000  # a repository with more is refused: it is a disk, not a repository
@@ -43,18 +42,24 @@ _NAMED = 3  # of what is left out
 LINK = "Symbolic links are not followed here"
 TOO_DEEP = "Too many folders in one another"
 LOCKED = "Permission denied"
+CHANGING = "It changes all the time"
+# Messages after the name of a file.
+GONE = "it is gone, and left out"
+ANEW = "it is taken as it is now"
 
 
 class RepositoryChanged(UsageError):  # noqa: N818 - a UsageError that says what happened
-    """The original changed since it was indexed; the message names the file, and `path` is its path."""
+    """The original changed after it was indexed; `path` names the file."""
 
     path = ""
 
 
-class Repository(Renewable):
-    """The index of a folder, and its contents on demand. Immutable; made by `open_repository`.
+class Repository:
+    """An immutable index of a folder, by `open_repository`, with contents on demand.
 
     Paths are POSIX paths below the folder, without a leading slash, as `names.shown` shows them. `.git` is hidden.
+    Methods raise `KeyError` for a path that is not there, and those that read `RepositoryChanged` where the original is
+    not what was indexed any more.
 
     Args:
         path: The real path of the folder.
@@ -164,11 +169,7 @@ class Repository(Renewable):
         return self._ignored
 
     def folder(self, path: str) -> Folder:
-        """Return a folder.
-
-        Raises:
-            KeyError: There is none of this path.
-        """
+        """Return a folder."""
         return self._folders[path]
 
     def others(self, path: str) -> tuple[str, ...]:
@@ -188,20 +189,11 @@ class Repository(Renewable):
         return self._barred.get(path) == LOCKED and path not in self._folders
 
     def mark(self, path: str) -> Mark:
-        """Return what was indexed of a file.
-
-        Raises:
-            KeyError: There is none of this path.
-        """
+        """Return what was indexed of a file."""
         return self._marks[path]
 
     def read(self, path: str) -> bytes:
-        """Return the content of a file.
-
-        Raises:
-            KeyError: There is none of this path.
-            RepositoryChanged: The original is not what was indexed any more.
-        """
+        """Return the content of a file."""
         content = self._contents.get(path)
         if content is None:
             content = self.part(path, 0, self._marks[path].size)
@@ -210,12 +202,7 @@ class Repository(Renewable):
         return content
 
     def part(self, path: str, start: int, length: int) -> bytes:
-        """Return `length` bytes of a file from `start` (fewer at its end), without keeping them.
-
-        Raises:
-            KeyError: There is none of this path.
-            RepositoryChanged: The original is not what was indexed any more.
-        """
+        """Return `length` bytes of a file from `start` (fewer at its end), without keeping them."""
         kept = self._contents.get(path)
         if kept is not None:
             return kept[start : start + length]
@@ -223,12 +210,7 @@ class Repository(Renewable):
             return read_part(opened, start, max(0, min(length, self._marks[path].size - start)))
 
     def read_folder(self, path: str, names: Sequence[str]) -> None:
-        """Read files of one folder, as `read` does one: opening their folder for each takes five times as long.
-
-        Raises:
-            KeyError: There is none of these paths.
-            RepositoryChanged: The original is not what was indexed any more.
-        """
+        """Read files of one folder, as `read` does one: opening their folder for each takes five times as long."""
         prefix = f"{path}/" if path else ""
         marks = {name: self._marks[prefix + name] for name in names if prefix + name not in self._contents}
         needed = [(name, mark) for name, mark in marks.items() if mark.size <= KEPT_BYTES]
@@ -249,12 +231,7 @@ class Repository(Renewable):
 
     @contextmanager
     def opened(self, path: str) -> Generator[int]:
-        """Open a file for reading.
-
-        Raises:
-            KeyError: There is none of this path.
-            RepositoryChanged: The original is not what was indexed any more, before or after it was read.
-        """
+        """Open a file for reading; it is compared with what was indexed before and after the block."""
         opened = self._in_its_folder(path, lambda name, folder: os.open(name, FILE_FLAGS, dir_fd=folder))
         try:
             self._compare(path, os.fstat(opened))
@@ -282,12 +259,7 @@ class Repository(Renewable):
         return mark is not None and bool(mark.mode & 0o100)
 
     def check(self, path: str) -> None:
-        """Compare a file of the original with what was indexed, without reading it.
-
-        Raises:
-            KeyError: There is none of this path.
-            RepositoryChanged: The original is not what was indexed any more.
-        """
+        """Compare a file of the original with what was indexed, without reading it."""
         now = self._in_its_folder(path, lambda name, folder: os.stat(name, dir_fd=folder, follow_symlinks=False))
         self._compare(path, now)
 
@@ -317,13 +289,82 @@ class Repository(Renewable):
             self._digest = total.hexdigest()
         return self._digest
 
+    def renewed(self, without: Collection[str] = ()) -> tuple[Self, dict[str, str]]:
+        """Return an index of the files as they are now, and what became of each that is not as it was.
+
+        Folders and new files are not looked for. The content of what changed is read at once and kept, so that it may
+        go on changing; a file that is too large for that is left out if it is in `without`.
+        """
+        fresh = object.__new__(type(self))
+        fresh.__dict__.update(self.__dict__, _digest=None, _marks=dict(self._marks), _barred=dict(self._barred))
+        fresh._folders, fresh._others, fresh._contents = dict(self._folders), dict(self._others), dict(self._contents)
+        became: dict[str, str] = {}
+        with open_folder(self.path) as root:
+            for folder in self._folders.values():
+                now = self._renew_folder(root, folder, without, fresh)
+                if now:
+                    became |= now
+                    fresh._list_again(folder)
+        fresh.files = tuple(sorted(fresh._marks))
+        fresh.size = sum(mark.size for mark in fresh._marks.values())
+        fresh.barred = MappingProxyType(fresh._barred)
+        return fresh, became
+
+    def _renew_folder(self, root: int, folder: Folder, without: Collection[str], fresh: Self) -> dict[str, str]:
+        """Put the files of a folder as they are now into another index, and return what became of them."""
+        became: dict[str, str] = {}
+        prefix = f"{folder.path}/" if folder.path else ""
+        with ExitStack() as stack:
+            opened: int | None = None
+            with suppress(OSError):
+                opened = stack.enter_context(open_beneath(root, parts_of(folder.path)))
+            for path in (prefix + name for name in folder.files):
+                kept = path in self._contents
+                try:
+                    if opened is None:
+                        raise FileNotFoundError
+                    found = os.stat(parts_of(path)[-1], dir_fd=opened, follow_symlinks=False)
+                    if Mark.of(found) == self._marks[path] and path not in without:
+                        continue
+                    if kept and path not in without and found.st_size > KEPT_BYTES:
+                        continue  # what was read of it at first stays
+                    became[path] = fresh._take_anew(path, opened, found, path in without)
+                except OSError:
+                    became[path] = GONE
+                    del fresh._marks[path]
+                    fresh._contents.pop(path, None)
+        return became
+
+    def _take_anew(self, path: str, folder: int, found: os.stat_result, leave_out: bool) -> str:
+        self._contents.pop(path, None)
+        if leave_out or not stat.S_ISREG(found.st_mode):
+            del self._marks[path]
+            self._barred[path] = CHANGING if leave_out else NOT_REGULAR
+            return f"{self._barred[path].lower()}: it is left out"
+        with opening(parts_of(path)[-1], FILE_FLAGS, dir_fd=folder) as opened:
+            found = os.fstat(opened)
+            self._marks[path] = Mark.of(found)
+            if found.st_size <= KEPT_BYTES:
+                content = os.read(opened, found.st_size)
+                self._marks[path] = self._marks[path]._replace(size=len(content))
+                self._contents[path] = content
+        return ANEW
+
+    def _list_again(self, folder: Folder) -> None:
+        prefix = f"{folder.path}/" if folder.path else ""
+        files = tuple(name for name in folder.files if prefix + name in self._marks)
+        barred = {name for name in folder.files if prefix + name in self._barred}
+        self._folders[folder.path] = folder._replace(files=files)
+        if barred:
+            self._others[folder.path] = tuple(sorted({*self._others.get(folder.path, ()), *barred}))
+
 
 _opened: dict[tuple[Path, bool], Repository] = {}
 _lock = threading.Lock()
 
 
 def open_repository(path: str | Path, *, again: bool = False, ignored: bool = True) -> Repository:
-    """Index a folder, or return the index that this process already has.
+    """Index a folder, or return the index of this process.
 
     Args:
         path: The folder.

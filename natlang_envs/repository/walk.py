@@ -1,4 +1,4 @@
-"""Walks through folders: where a player stands, how it gets elsewhere, and what it has seen on its way."""
+"""Walks through folders: a player's position, its route to another page, and what it has seen."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class PagePosition(NamedTuple):
 
 
 class Walk:
-    """Where a player stands in a repository, and the ways that it has seen."""
+    """A player's position in a repository, and the pages on which it has seen each folder listed."""
 
     def __init__(self) -> None:
         self.here = PagePosition()
@@ -57,11 +57,11 @@ class Walk:
 
 
 class WalkHistory(NamedTuple):
-    """What a player has seen on its way.
+    """What a player has seen.
 
     Attributes:
-        walk: Where it stands.
-        listed: The commands of each place.
+        walk: Its position.
+        listed: The commands of each page.
         texts: What `cat` showed last of each file, by its path.
     """
 
@@ -71,9 +71,9 @@ class WalkHistory(NamedTuple):
 
 
 class WalkMemory:
-    """The commands of places that were shown: a player is told the path, which does not say what was listed.
+    """The commands that each page listed: the path that a player is given does not hold them.
 
-    Games are known by what is theirs alone, such as their random numbers: two may have the same question.
+    A game is identified by an object of its own, such as its random generator: two may have the same question.
     """
 
     def __init__(self) -> None:

@@ -1,11 +1,11 @@
-"""A copy-on-write sandbox over a repository: native commands without a process, programs in isolation.
+"""A copy-on-write sandbox over a repository: its commands run without a process, programs in isolation.
 
 sandbox     `AutoExploreSandbox`: one command line in, its output and exit code out
-commands/   the commands that need no process
-changes/    what was changed, as files for a program and as a patch
+commands/   the commands that need no process, each a `Command` of `looking`, `searching` or `writing`
+changes/    the changes: in memory, as files for a program, as a patch
 isolation/  runs `python` and `pip` with access to those files and nothing else
-judging     how a judge's program is run
-attacks/    hostile programs, and whether the isolation holds
+judging     runs a program that scores the changes
+attacks/    hostile programs, which test the isolation
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How a judge's program is run: from files that no change shadows, with an exit code that a parent decides."""
+"""Runs a judge's program from files that no change shadows, with an exit code that a parent process decides."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SETTINGS = {
     "pyproject.toml",
 }  # fmt: skip - of pytest, which say what it runs
 _WITH_VALUE = ("-W", "-X")
-# The second process writes to a pipe how the judge's program ended. One that is ended from inside has not.
+# The second process writes to a pipe how the judge's program ended. Code that ends it from inside does not write.
 _CHILD = """
 import importlib.machinery, os, runpy, sys, traceback
 said, modules = int(sys.argv[1]), sys.argv[2]
@@ -93,7 +93,7 @@ def command(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def shadowing(files: Iterable[str], known: Collection[str]) -> Callable[[str], bool]:
-    """Return what says whether a changed file would be read unasked, or imported in the place of a judge's module.
+    """Return a test of paths: whether Python or pytest reads a file unasked or imports it for a judge's module.
 
     Args:
         files: The judge's own files.
@@ -116,7 +116,7 @@ def shadowing(files: Iterable[str], known: Collection[str]) -> Callable[[str], b
 
 @contextmanager
 def shown(modules: Mapping[str, bytes]) -> Generator[dict[str, Path]]:
-    """Give the folder with a judge's modules, by where it is shown; nothing where there are none."""
+    """Yield the folder with a judge's modules, by the path where it is shown; nothing where there are none."""
     if not modules:
         yield {}
         return

@@ -37,7 +37,7 @@ from natlang_envs.spaces import escape_surrogates
 
 _T = TypeVar("_T")
 _P = ParamSpec("_P")
-_RENEWALS = 5  # how often one command takes what changed in the original anew
+_RENEWALS = 5  # how often one command reads again what changed in the original
 _BESIDE = re.compile(r"/opt/(?!(?:bin|lib|python|tools)$)[a-z]+")
 _MOST_NOTES = 5  # files that changed that one command names
 MAX_CODE = 100_000  # bytes of a program as an argument; the kernel takes 131,072
@@ -72,11 +72,11 @@ class SandboxState(NamedTuple):
 def _in_turn(
     method: Callable[Concatenate[AutoExploreSandbox, _P], _T],
 ) -> Callable[Concatenate[AutoExploreSandbox, _P], _T]:
-    """Have the threads that use a sandbox wait for each other: each finds all that those before it did."""
+    """Make the threads that use a sandbox wait for each other."""
 
     @wraps(method)
     def taking_turns(sandbox: AutoExploreSandbox, *given: _P.args, **named: _P.kwargs) -> _T:
-        if sandbox.turn[0] != os.getpid():  # a forked process has nobody who would end what another thread began
+        if sandbox.turn[0] != os.getpid():  # in a forked process no thread would release the lock
             sandbox.turn = (os.getpid(), threading.RLock())
         with sandbox.turn[1]:
             return method(sandbox, *given, **named)
@@ -85,7 +85,7 @@ def _in_turn(
 
 
 class AutoExploreSandbox:
-    """A copy-on-write sandbox over a repository; the original is never modified.
+    """A copy-on-write sandbox over a repository.
 
     The commands of `sandbox/commands`, such as `ls`, `cat` and `grep`, are answered here, without a process, also in
     pipes; `> FILE`, `>> FILE` and here-documents write into the sandbox. `python` and `pip` run in isolation, see
@@ -181,7 +181,7 @@ class AutoExploreSandbox:
     def edit(self, text: str) -> CommandResult:
         """Change files as a patch, a diff or blocks of search and replace say: all of it or nothing.
 
-        What the edits may be is told in `natlang_envs.sandbox.changes.edits`.
+        `natlang_envs.sandbox.changes.edits` lists the forms.
 
         Raises:
             UsageError: The sandbox is closed.
@@ -201,7 +201,7 @@ class AutoExploreSandbox:
         return parse(escape_surrogates(command_line))
 
     def _living(self, act: Callable[[], _T]) -> _T:
-        """Do something that reads the original; what changed in it meanwhile is taken as it is now, or left out."""
+        """Call what reads the original; a file that changed is taken as it is now, or left out."""
         met: set[str] = set()
         twice: set[str] = set()
         for _ in range(_RENEWALS):

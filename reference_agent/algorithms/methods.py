@@ -5,12 +5,12 @@ a trajectory last to first, as this does. An optional baseline, the batch's mean
 the variance; advantages with a baseline are divided by their standard deviation.
 
 PPO takes several updates on a batch, with a clipped probability ratio; its epochs end early when the policy is too far
-from the one that sampled. With a critic (`rl.critic`), a linear value head on the policy's last state, the advantage is
+from the one that sampled. With a critic (`critic`), a linear value head on the policy's last state, the advantage is
 the generalised advantage estimate; a truncated episode counts as ended. Appendix A found PPO unstable:
-see `rl.dropout`. With `rl.reference_kl` the loss also holds the distance to the policy before RL: exp(x) - 1 - x, where
-x is the difference of log-probabilities, or with `rl.exact_kl` the sum over all listed commands.
+see `rl.dropout`. With `reference_kl` the loss also holds the distance to the policy before RL: exp(x) - 1 - x, where
+x is the difference of log-probabilities, or with `exact_kl` the sum over all listed commands.
 
-The others compare the `rl.group` episodes of a task. RLOO and GRPO give all decisions of an episode one advantage, and
+The others compare the `group` episodes of a task. RLOO and GRPO give all decisions of an episode one advantage, and
 skip groups whose returns are equal. RLOO's is the return minus the mean of the others, undivided: dividing would give
 most weight to tasks that are almost solved or almost hopeless. GRPO's is the return minus the group's mean, divided by
 its standard deviation. GiGPO adds a second level: where several steps of the group met the same p(s), their
@@ -22,21 +22,100 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from reference_agent.algorithms import Algorithm
+from natlang_envs.errors import UsageError
+from reference_agent.algorithms import Algorithm, AlgorithmSettings
 from reference_agent.algorithms import policy_gradient as pg
 from reference_agent.algorithms.policy_gradient import Learner, Transition, Update
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.rollout import Episode
+from reference_agent.run.bounds import at_least, choice, positive, refuse_given
 from reference_agent.run.config import RLConfig
 
 GAE = 0.95  # λ of generalised advantage estimation
 VALUE_WEIGHT = 0.5  # of the critic's squared error
+
+
+@dataclass(frozen=True)
+class ReinforceSettings(AlgorithmSettings):
+    """Settings of REINFORCE.
+
+    Attributes:
+        baseline: Baseline of the reward-to-go: `"none"` or `"step"`, the batch's mean at the same step.
+    """
+
+    baseline: str = choice("step", "none")
+
+    def check(self, batch: int) -> None:
+        if batch == 1 and self.baseline == "step":
+            raise UsageError("rl.batch 1 leaves the baseline 'step' nothing to compare: raise it, or set 'none'")
+
+
+@dataclass(frozen=True)
+class RLOOSettings(AlgorithmSettings):
+    """Settings of RLOO.
+
+    Attributes:
+        group: Episodes of each task in a batch.
+    """
+
+    group: int = at_least(2, 8)
+
+
+@dataclass(frozen=True)
+class PassesSettings(AlgorithmSettings):
+    """Settings of several updates on a batch.
+
+    Attributes:
+        epochs: Passes over an iteration's decisions, each in shuffled minibatches.
+        clip: Clipping range of the probability ratio.
+        target_kl: KL(sampling policy || current policy), in nats, at which an iteration ends early; 0 for never.
+        reference_kl: Weight of KL(policy || policy before RL) in the loss.
+        exact_kl: Whether that distance is summed over all listed commands, and not estimated from the chosen ones.
+    """
+
+    epochs: int = at_least(1, 4)
+    clip: float = positive(0.2)
+    target_kl: float = at_least(0, 0.03)
+    reference_kl: float = at_least(0, 0.0)
+    exact_kl: bool = False
+
+    def check(self, batch: int) -> None:
+        if not self.reference_kl:
+            refuse_given(self, ("exact_kl",), "without reference_kl")
+
+
+@dataclass(frozen=True)
+class PPOSettings(PassesSettings):
+    """Settings of PPO: those of its passes, and how it computes advantages.
+
+    Attributes:
+        baseline: As in REINFORCE.
+        critic: Whether there is a value head, whose advantages replace `baseline`.
+    """
+
+    baseline: str = choice("step", "none")
+    critic: bool = False
+
+    def check(self, batch: int) -> None:
+        super().check(batch)
+        if self.critic:
+            refuse_given(self, ("baseline",), "beside a critic")
+        else:
+            ReinforceSettings(self.baseline).check(batch)
+
+
+@dataclass(frozen=True)
+class GroupPassesSettings(PassesSettings):
+    """Settings of GRPO and GiGPO: those of PPO's passes, and `group`, the episodes of each task in a batch."""
+
+    group: int = at_least(2, 8)
 
 
 def reinforce(learner: Learner, episodes: Sequence[Episode]) -> Update:
@@ -46,7 +125,7 @@ def reinforce(learner: Learner, episodes: Sequence[Episode]) -> Update:
 
 
 def ppo(learner: Learner, episodes: Sequence[Episode]) -> Update:
-    """Take up to `rl.epochs` passes over the batch in shuffled minibatches, with centred and scaled advantages."""
+    """Take up to `epochs` passes over the batch in shuffled minibatches, with centred and scaled advantages."""
     if learner.critic is None:
         transitions = pg.centred(episodes, learner.config)
     else:
@@ -65,13 +144,11 @@ def rloo(learner: Learner, episodes: Sequence[Episode]) -> Update:
 
 
 def grpo(learner: Learner, episodes: Sequence[Episode]) -> Update:
-    """Take PPO's passes over the groups whose returns differ."""
     transitions = compared(episodes, learner.config.group, learner.config.discount)
     return _those_that_differ(learner, episodes, transitions, several_passes)
 
 
 def gigpo(learner: Learner, episodes: Sequence[Episode]) -> Update:
-    """Take PPO's passes over the batch with the credit of both levels."""
     transitions = pg.scaled(credit(episodes, learner.config))
     return several_passes(learner, pg.shared(episodes, transitions, learner.config))
 
@@ -105,13 +182,11 @@ def judged(learner: Learner, episodes: Sequence[Episode]) -> list[Transition]:
 
 
 def leave_one_out(episodes: Sequence[Episode], size: int, scale: float, discount: float = 1.0) -> list[Transition]:
-    """Return the decisions of the groups whose returns differ, with RLOO's advantages."""
     # The return less the mean of the others is the return less the mean of all, size / (size - 1) times.
     return _whole_returns(episodes, size, discount, lambda gained: (gained - gained.mean()) / scale * size / (size - 1))
 
 
 def compared(episodes: Sequence[Episode], size: int, discount: float = 1.0) -> list[Transition]:
-    """Return the decisions of the groups whose returns differ, with GRPO's advantages."""
     return _whole_returns(episodes, size, discount, lambda gained: (gained - gained.mean()) / gained.std())
 
 
@@ -183,9 +258,9 @@ def _one_pass(learner: Learner, transitions: Sequence[Transition]) -> Update:
 
 
 def several_passes(learner: Learner, transitions: Sequence[Transition]) -> Update:
-    """Take up to `rl.epochs` passes over decisions whose advantages are used as they are."""
-    config = learner.config
-    if config.reference_kl > 0:
+    """Take up to `epochs` passes over decisions whose advantages are used as they are."""
+    config, own = learner.config, learner.config.options
+    if own.reference_kl > 0:
         transitions = pg.with_reference(learner, transitions)
 
     def loss_of(part: Sequence[Transition]) -> tuple[Tensor, tuple[float, ...]]:
@@ -194,39 +269,38 @@ def several_passes(learner: Learner, transitions: Sequence[Transition]) -> Updat
         weight = chosen.new_tensor([each.advantage for each in part])
         moved = chosen - chosen.new_tensor([each.decision.log_probability for each in part])
         ratio = moved.exp()
-        surrogate = torch.minimum(ratio * weight, ratio.clamp(1 - config.ratio, 1 + config.ratio) * weight)
+        surrogate = torch.minimum(ratio * weight, ratio.clamp(1 - own.clip, 1 + own.clip) * weight)
         kl = (ratio - 1 - moved).detach().mean()
-        clipped = ((ratio - 1).abs() > config.ratio).float().mean()
+        clipped = ((ratio - 1).abs() > own.clip).float().mean()
         loss = -surrogate.mean() - config.entropy * entropy
         if values is not None:
             targets = values.new_tensor([each.target for each in part])
             loss = loss + VALUE_WEIGHT * (values - targets).square().mean()
         watched = (float(entropy.detach()), float(kl), float(clipped))
-        if not config.reference_kl:
+        if not own.reference_kl:
             return loss, watched
         distance = pg.distance(learner, now, part)
-        return loss + config.reference_kl * distance, (*watched, float(distance.detach()))
+        return loss + own.reference_kl * distance, (*watched, float(distance.detach()))
 
     parts: list[list[float]] = []
     shuffled = (
         batch
-        for _ in range(config.epochs)
+        for _ in range(own.epochs)
         for batch in pg.minibatches([transitions[at] for at in learner.rng.permutation(len(transitions))], learner)
     )
     for batch in shuffled:
         parts.append(pg.step(learner, batch, loss_of))
-        if 0 < config.target_kl < parts[-1][3]:
+        if 0 < own.target_kl < parts[-1][3]:
             break
     loss, norm, entropy, kl, clipped, *distance = np.asarray(parts).mean(axis=0).tolist()
     away_now = distance[0] if distance else None
     return Update(loss, pg.known_entropy(learner, entropy), norm, kl, clipped, len(parts), reference_kl=away_now)
 
 
-_PASSES = ("epochs", "ratio", "target_kl", "reference_kl")
 ALGORITHMS = {
-    "reinforce": Algorithm(reinforce, uses=("baseline", "reward_scale")),
-    "ppo": Algorithm(ppo, uses=("baseline", "critic", "reward_scale", *_PASSES)),
-    "rloo": Algorithm(rloo, uses=("reward_scale",), compares=True),
-    "grpo": Algorithm(grpo, uses=_PASSES, compares=True),
-    "gigpo": Algorithm(gigpo, uses=("reward_scale", *_PASSES), compares=True),
+    "reinforce": Algorithm(reinforce, ReinforceSettings),
+    "ppo": Algorithm(ppo, PPOSettings),
+    "rloo": Algorithm(rloo, RLOOSettings, compares=True),
+    "grpo": Algorithm(grpo, GroupPassesSettings, compares=True),
+    "gigpo": Algorithm(gigpo, GroupPassesSettings, compares=True),
 }

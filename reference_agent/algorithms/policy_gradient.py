@@ -19,7 +19,7 @@ from torch.nn.utils.rnn import pad_sequence
 from reference_agent import processes
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.saycan import WritingPolicy
-from reference_agent.players import Decision
+from reference_agent.players import PolicyDecision
 from reference_agent.rollout import Episode
 from reference_agent.run.config import RLConfig
 
@@ -37,7 +37,7 @@ class Learner(NamedTuple):
     config: RLConfig
     rng: np.random.Generator  # shuffles minibatches; the same generator draws tasks, labels and choices
     critic: torch.nn.Module | None = None  # a value head on the last position's state, if the algorithm has one
-    reference: Sequence[Tensor] | None = None  # the policy's weights before RL, if `rl.reference_kl` holds it near them
+    reference: Sequence[Tensor] | None = None  # the policy's weights before RL, if `reference_kl` holds it near them
 
 
 class Update(NamedTuple):
@@ -57,11 +57,11 @@ class Transition(NamedTuple):
     """One decision of one episode."""
 
     step: int
-    decision: Decision
+    decision: PolicyDecision
     advantage: float
     target: float = 0.0  # what the critic should have said
     reference: float = 0.0  # the choice's log-probability before RL
-    listed: tuple[float, ...] = ()  # and those of all listed commands, with `rl.exact_kl`
+    listed: tuple[float, ...] = ()  # and those of all listed commands, with `exact_kl`
 
 
 class Choices(NamedTuple):
@@ -85,15 +85,14 @@ def rewards_to_go(rewards: Sequence[float], scale: float, discount: float = 1.0)
 
 
 def whole_return(rewards: Sequence[float], discount: float = 1.0) -> float:
-    """Return Σ_t discount^t r_t."""
     return sum(reward * discount**step for step, reward in enumerate(rewards))
 
 
 def advantages(episodes: Sequence[Episode], config: RLConfig) -> list[Transition]:
-    """Return every step of every episode, last steps first, with its reward-to-go less `rl.baseline`."""
+    """Return every step of every episode, last steps first, with its reward-to-go less the `baseline`."""
     returns = [rewards_to_go(each.rewards, config.reward_scale, config.discount).tolist() for each in episodes]
     means = [0.0] * max(map(len, returns))
-    if config.baseline == "step":
+    if config.options.baseline == "step":
         means = [float(np.mean([each[at] for each in returns if at < len(each)])) for at in range(len(means))]
     return last_first(
         Transition(step, decision, gained[step] - means[step])
@@ -103,7 +102,6 @@ def advantages(episodes: Sequence[Episode], config: RLConfig) -> list[Transition
 
 
 def last_first(transitions: Iterable[Transition]) -> list[Transition]:
-    """Return transitions with the last steps of the episodes first."""
     return sorted(transitions, key=lambda each: -each.step)
 
 
@@ -126,9 +124,8 @@ def scaled(transitions: Sequence[Transition]) -> list[Transition]:
 
 
 def centred(episodes: Sequence[Episode], config: RLConfig) -> list[Transition]:
-    """Return `advantages`, scaled if a baseline was subtracted."""
     transitions = advantages(episodes, config)
-    return transitions if config.baseline == "none" else scaled(transitions)
+    return transitions if config.options.baseline == "none" else scaled(transitions)
 
 
 def shared(episodes: Sequence[Episode], transitions: list[Transition], config: RLConfig) -> list[Transition]:
@@ -144,7 +141,6 @@ def shared(episodes: Sequence[Episode], transitions: list[Transition], config: R
 
 
 def choices(learner: Learner, transitions: Sequence[Transition]) -> Choices:
-    """Return the policy's present view of the transitions' choices."""
     asked, policy = [_question(transition) for transition in transitions], learner.policy
     different = {question: index for index, question in enumerate(dict.fromkeys(asked))}
     prompts = [prompt for prompt, _, _ in different]
@@ -168,7 +164,7 @@ def choices(learner: Learner, transitions: Sequence[Transition]) -> Choices:
 
 def distance(learner: Learner, now: Choices, transitions: Sequence[Transition]) -> Tensor:
     """Return the mean KL(policy now || policy before RL), nats: estimated from the choices, or exact over the lists."""
-    if not learner.config.exact_kl:
+    if not learner.config.options.exact_kl:
         away = now.chosen.new_tensor([each.reference for each in transitions]) - now.chosen
         return (away.exp() - 1 - away).mean()
     assert now.listed is not None
@@ -178,7 +174,6 @@ def distance(learner: Learner, now: Choices, transitions: Sequence[Transition]) 
 
 
 def choices_in_parts(learner: Learner, transitions: Sequence[Transition]) -> Iterator[Choices]:
-    """Yield `choices` of `rl.microbatch` transitions at a time."""
     size = learner.config.microbatch or len(transitions)
     for first in range(0, len(transitions), size):
         yield choices(learner, transitions[first : first + size])
@@ -199,7 +194,7 @@ def with_reference(learner: Learner, transitions: Sequence[Transition]) -> list[
         for weight, kept in zip(weights, now, strict=True):
             weight.data = kept
         model.train(training)
-    exact = learner.config.exact_kl
+    exact = learner.config.options.exact_kl
     return [
         each._replace(reference=chosen, listed=tuple(listed[: len(each.decision.labels)]) if exact else ())
         for each, (chosen, listed) in zip(transitions, said, strict=True)
@@ -250,12 +245,11 @@ def step(
             means.append(share * np.asarray([float(loss.detach()), *watched]))
             yield loss * share
 
-    norm = learner.policy.descend(learner.optimizer, losses(), learner.config.clip, together=True)
+    norm = learner.policy.descend(learner.optimizer, losses(), learner.config.max_norm, together=True)
     loss, *watched = np.sum(processes.gather(means), axis=0).tolist()
     return [loss, norm, *watched]
 
 
 def minibatches(transitions: Sequence[Transition], learner: Learner) -> list[list[Transition]]:
-    """Return the transitions, in order, in minibatches of about `rl.minibatch`."""
     parts = np.array_split(np.arange(len(transitions)), max(1, round(len(transitions) / learner.config.minibatch)))
     return [[transitions[index] for index in part.tolist()] for part in parts]

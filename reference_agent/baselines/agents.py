@@ -16,19 +16,19 @@ from reference_agent.run.config import Config
 from reference_agent.run.config_file import EXPERIMENTS, load_config
 
 if TYPE_CHECKING:
-    from reference_agent.run.agent import PlayersAgent
+    from reference_agent.players import PlayersAgent
 
 UNTUNED_CONFIGS = EXPERIMENTS / "untuned"
 
 
 def zero_shot_agent(name: str | Path, config: Config | None = None, chat: bool = False) -> PlayersAgent:
-    """Return an untuned causal LM that chooses the likeliest of the listed labels, in order; it draws nothing.
+    """Return an untuned causal LM that chooses the most probable of the listed labels greedily.
 
     `config` says how it is loaded and which head chooses; with `chat` it is asked in its chat template.
     """
     from reference_agent.models.language_model import LanguageModel
     from reference_agent.models.saycan import with_head
-    from reference_agent.run.agent import PlayersAgent
+    from reference_agent.players import PlayersAgent
 
     config = config or Config()
     model = LanguageModel.load(name, replace(config.model, chat=chat or config.model.chat))

@@ -2,7 +2,7 @@
 
 Asked to choose a command, a small model names whatever comes first. Asked how likely a file makes the question, it
 judges well (benchmarks/results/autoexplore_judgement.md). So this agent chooses no labels. It reads the entries whose
-paths make the question likelier, and names the file whose text makes it likeliest (a noisy-channel model). Routes
+paths make the question more probable, and names the file whose text makes it most probable (a noisy channel). Routes
 between files are counted, not learned. It uses only what a player is shown in the same game.
 """
 
@@ -29,7 +29,7 @@ TEMPERATURE = 1.5  # of the softmax over what a folder lists; a name's words are
 DEEPER = 0.5  # what a look behind a folder or a page is worth: a file has still to be found there
 
 
-class Thing(NamedTuple):
+class ListedEntry(NamedTuple):
     """Something that may be looked at: a file, a folder, or the next page of one."""
 
     listed: PagePosition
@@ -39,38 +39,36 @@ class Thing(NamedTuple):
 
     @property
     def reads(self) -> bool:
-        """Whether it is a file."""
         return self.command.startswith("cat ")
 
 
 class Search(NamedTuple):
-    """What a player knows in the middle of a search, with so many commands `left`."""
+    """What a player knows during a search."""
 
     question: str
-    left: int
+    left: int  # commands
     walk: Walk
-    things: dict[tuple[str, ...], list[Thing]]
+    entries: dict[tuple[str, ...], list[ListedEntry]]
     texts: dict[str, str]
 
     def prompts(self) -> Iterator[str]:
-        """Yield what the question is read behind: each path that is listed, each text that was read."""
-        for thing in chain.from_iterable(self.things.values()):
-            yield behind(thing.path)
-            if thing.path in self.texts:
-                yield behind(thing.path, self.texts[thing.path])
+        """Yield the prompts for the question: each path that is listed, each text that was read."""
+        for entry in chain.from_iterable(self.entries.values()):
+            yield behind(entry.path)
+            if entry.path in self.texts:
+                yield behind(entry.path, self.texts[entry.path])
 
 
 class LikelihoodAgent:
-    """Reads what may make the question likely, and names the file that makes it likeliest."""
+    """Reads files whose paths make the question probable, and names the one whose text makes it most probable."""
 
     def __init__(self, model: LanguageModel) -> None:
         self._model = SayCanPolicy(model, ends=False)
         self._model.model.eval()
         self._memory = WalkMemory()
-        self._known: dict[tuple[str, str], float] = {}  # the logarithm of a question behind a prompt
+        self._known: dict[tuple[str, str], float] = {}  # the log-probability of a question after a prompt
 
     def act(self, views: Sequence[AgentInput]) -> list[Decision]:
-        """Return a decision for each view."""
         searches = [self._search(view) for view in views]
         asked = [(prompt, each.question) for each in searches for prompt in each.prompts()]
         new = [pair for pair in dict.fromkeys(asked) if pair not in self._known]
@@ -87,71 +85,71 @@ class LikelihoodAgent:
         """Return what is known: the path, and what was listed to this agent on its way."""
         question = read_question(view.task)
         walk, listed, texts = self._memory.see(view.rng, view.path, view.admissible_commands)
-        things: dict[tuple[str, ...], list[Thing]] = {}
+        entries: dict[tuple[str, ...], list[ListedEntry]] = {}
         for place, commands in sorted(listed.items()):  # folders before what is in them
-            for thing in _things(place, commands):
-                if thing.command != NEXT or thing.after not in listed:
-                    things.setdefault(place.folder, []).append(thing)
-                if thing.after.folder != place.folder:
-                    walk.note(place, thing.after.folder[-1])
-        return Search(question, steps_left(view.observation, "likelihood"), walk, things, texts)
+            for entry in _entries(place, commands):
+                if entry.command != NEXT or entry.after not in listed:
+                    entries.setdefault(place.folder, []).append(entry)
+                if entry.after.folder != place.folder:
+                    walk.note(place, entry.after.folder[-1])
+        return Search(question, steps_left(view.observation, "likelihood"), walk, entries, texts)
 
     def _decide(self, search: Search) -> Decision:
         walk, texts = search.walk, search.texts
         told = {
-            thing: self._known[behind(thing.path, texts[thing.path]), search.question]
-            for thing in chain.from_iterable(search.things.values())
-            if thing.path in texts
+            entry: self._known[behind(entry.path, texts[entry.path]), search.question]
+            for entry in chain.from_iterable(search.entries.values())
+            if entry.path in texts
         }
         best = max(told, key=told.__getitem__, default=None)
         hopes = self._hopes(search)
-        worth: dict[Thing, float] = {}
-        for thing, hope in hopes.items():
-            steps = walk.steps(walk.here, thing.listed) + 1
-            back = walk.steps(thing.after, best.listed) + 1 if best else 1
-            if thing not in told and steps + back + (not thing.reads) <= search.left:
-                worth[thing] = hope / steps if thing.reads else DEEPER * hope / (steps + 1)
+        worth: dict[ListedEntry, float] = {}
+        for entry, hope in hopes.items():
+            steps = walk.steps(walk.here, entry.listed) + 1
+            back = walk.steps(entry.after, best.listed) + 1 if best else 1
+            if entry not in told and steps + back + (not entry.reads) <= search.left:
+                worth[entry] = hope / steps if entry.reads else DEEPER * hope / (steps + 1)
         if worth:
-            thing = max(worth, key=worth.__getitem__)
-            said = f"The file may be {'' if thing.reads else 'in '}{thing.path or 'this folder'}: {hopes[thing]:.0%}."
-            return Decision(walk.towards(thing.listed, thing.command), said)
-        named = best or max((thing for thing in hopes if thing.reads), key=hopes.__getitem__, default=None)
+            entry = max(worth, key=worth.__getitem__)
+            said = f"The file may be {'' if entry.reads else 'in '}{entry.path or 'this folder'}: {hopes[entry]:.0%}."
+            return Decision(walk.towards(entry.listed, entry.command), said)
+        named = best or max((entry for entry in hopes if entry.reads), key=hopes.__getitem__, default=None)
         if named is None:
             return Decision(EXIT, "No file is listed.")
         said = f"Of {len(told)} files read, {named.path} makes the question likeliest."
         return Decision(walk.towards(named.listed, named.command.replace("cat ", "id ", 1)), said)
 
-    def _hopes(self, search: Search) -> dict[Thing, float]:
+    def _hopes(self, search: Search) -> dict[ListedEntry, float]:
         """Return the chance of everything that was not entered to be the answer, or to hold it, by its path alone."""
-        hopes: dict[Thing, float] = {}
+        hopes: dict[ListedEntry, float] = {}
         inside: dict[tuple[str, ...], float] = {(): 1.0}
-        for folder, things in search.things.items():
-            scores = [self._known[behind(thing.path), search.question] / TEMPERATURE for thing in things]
+        for folder, entries in search.entries.items():
+            scores = [self._known[behind(entry.path), search.question] / TEMPERATURE for entry in entries]
             weights = [exp(score - max(scores)) for score in scores]
-            if things[-1].command == NEXT:  # the next page is as good as those before it on average
-                weights[-1] = sum(weights[:-1]) / len({thing.listed for thing in things})
+            if entries[-1].command == NEXT:  # the next page is as good as those before it on average
+                weights[-1] = sum(weights[:-1]) / len({entry.listed for entry in entries})
             above, whole = inside.get(folder, 1.0), sum(weights)  # begun in the middle, the folder above is not known
-            for thing, weight in zip(things, weights, strict=True):
+            for entry, weight in zip(entries, weights, strict=True):
                 hope = above * weight / whole
-                below = thing.after.folder
-                if below != folder and below in search.things:
+                below = entry.after.folder
+                if below != folder and below in search.entries:
                     inside[below] = hope
                 else:
-                    hopes[thing] = hope
+                    hopes[entry] = hope
         return hopes
 
 
-def _things(place: PagePosition, commands: Sequence[str]) -> Iterator[Thing]:
+def _entries(place: PagePosition, commands: Sequence[str]) -> Iterator[ListedEntry]:
     """Yield what is listed in a place."""
     for command in commands:
         verb, _, name = command.partition(" ")
         if command == NEXT:
-            yield Thing(place, command, PagePosition(place.folder, place.page + 1), path_of(place.folder, ""))
+            yield ListedEntry(place, command, PagePosition(place.folder, place.page + 1), path_of(place.folder, ""))
         elif verb == "cat":
-            yield Thing(place, command, place, path_of(place.folder, name))
+            yield ListedEntry(place, command, place, path_of(place.folder, name))
         elif verb == "cd" and command != UP:
             below = (*place.folder, name)
-            yield Thing(place, command, PagePosition(below), path_of(below, ""))
+            yield ListedEntry(place, command, PagePosition(below), path_of(below, ""))
 
 
 def behind(path: str, text: str = "") -> str:

@@ -23,7 +23,6 @@ FAMILIES = ("dangerous-taxi", "alfworld", "autoexplore")
 
 
 def package_of(family: str) -> str:
-    """Return the package of a family."""
     return f"{__name__}.{family.replace('-', '_')}"
 
 

@@ -22,7 +22,7 @@ WINDOW = 1_000  # characters of a shown text that a language model reads: those 
 Rarity = Callable[[str], float]
 
 
-class Reading(NamedTuple):
+class ShownPart(NamedTuple):
     """A part of a file that was shown, for a question."""
 
     question: str
@@ -39,7 +39,6 @@ class Judgement(NamedTuple):
 
 
 def shown_text(feedback: str) -> str:
-    """Return the text of the file from what `cat` answered, without the lines that it puts around it."""
     _, _, text = feedback.partition("\n")
     if text.endswith("]") and (at := text.rfind("\n[characters ")) >= 0:
         return text[:at]
@@ -65,9 +64,9 @@ def window_of(question: str, text: str, size: int = WINDOW) -> str:
             length += len(lines[last]) + 1
             found |= held[last]
             last += 1
-        told = fsum(worth[word] for word in found) + 0.1 * len(found)  # the same in any order of the set
-        if told > best:
-            best, begin, end = told, first, last
+        weight = fsum(worth[word] for word in found) + 0.1 * len(found)  # the same in any order of the set
+        if weight > best:
+            best, begin, end = weight, first, last
         if last == len(lines):
             break
     return "\n".join(lines[begin:end])[:size]
@@ -79,8 +78,7 @@ class WordJudge:
     def __init__(self, rarity: Rarity) -> None:
         self._rarity = rarity
 
-    def __call__(self, reading: Reading) -> float:
-        """Return the share, from 0 to 1."""
+    def __call__(self, reading: ShownPart) -> float:
         wanted = {word: self._rarity(word) for word in words_asked(reading.question)}
         near = set(words_asked(window_of(reading.question, reading.text)))
         whole = set(words_asked(f"{reading.path}\n{reading.text}"))
@@ -106,11 +104,11 @@ class LiftJudge:
         self._alone: dict[str, float] = {}  # the logarithm of a question's probability without a text
         self._known = read_table(table, f"{model} {precision}") if table else {}
 
-    def __call__(self, reading: Reading) -> float:
+    def __call__(self, reading: ShownPart) -> float:
         """Return the lift over the root of the question's tokens; it does not depend on what else is asked."""
         return self.many([reading])[0]
 
-    def many(self, readings: Sequence[Reading]) -> list[float]:
+    def many(self, readings: Sequence[ShownPart]) -> list[float]:
         """Return the lifts of readings, which are computed together as far as they are new."""
         keys = [_key(each) for each in readings]
         new = {key: each for key, each in zip(keys, readings, strict=True) if key not in self._known}
@@ -127,7 +125,7 @@ class LiftJudge:
                     file.write("".join(json.dumps(row) + "\n" for row in rows))
         return [self._known[key] for key in keys]
 
-    def _lifts(self, readings: Sequence[Reading]) -> list[float]:
+    def _lifts(self, readings: Sequence[ShownPart]) -> list[float]:
         import torch
 
         model = self._loaded()
@@ -135,8 +133,8 @@ class LiftJudge:
         with torch.no_grad():
             alone = [each for each in dict.fromkeys(asked) if each not in self._alone]
             if alone:
-                told = model.choice_logits(["A question:"] * len(alone), [[each] for each in alone])[:, 0]
-                self._alone.update(zip(alone, told.tolist(), strict=True))
+                logits = model.choice_logits(["A question:"] * len(alone), [[each] for each in alone])[:, 0]
+                self._alone.update(zip(alone, logits.tolist(), strict=True))
             prompts = [f"{_begin(each)}A question that this text answers:" for each in readings]
             behind = model.choice_logits(prompts, [[each] for each in asked])[:, 0].tolist()
         return [
@@ -163,15 +161,14 @@ class Scale:
 
     def __init__(self, words: WordJudge, lift: LiftJudge | None = None) -> None:
         self._words, self._lift = words, lift
-        self._known: dict[Reading, Judgement] = {}
+        self._known: dict[ShownPart, Judgement] = {}
 
-    def prepare(self, readings: Sequence[Reading]) -> None:
+    def prepare(self, readings: Sequence[ShownPart]) -> None:
         """Compute the lifts of readings together; on a CPU that is no faster."""
         if self._lift is not None:
             self._lift.many(readings)
 
-    def __call__(self, reading: Reading) -> Judgement:
-        """Return what is said of a text."""
+    def __call__(self, reading: ShownPart) -> Judgement:
         found = self._known.get(reading)
         if found is None:
             lift = self._lift(reading) if self._lift is not None else 0.0
@@ -179,11 +176,11 @@ class Scale:
         return found
 
 
-def _begin(reading: Reading) -> str:
+def _begin(reading: ShownPart) -> str:
     return f"File {reading.path}:\n{window_of(reading.question, reading.text)}\n\n"
 
 
-def _key(reading: Reading) -> str:
+def _key(reading: ShownPart) -> str:
     content = f"{reading.question}\n{_begin(reading)}".encode("utf-8", "surrogatepass")
     return hashlib.sha256(content).hexdigest()[:16]
 

@@ -72,12 +72,11 @@ class _Table:
         self._of = of
 
     def scores(self, words: Iterable[int]) -> NDArray[np.float64]:
-        """Return the score of each document."""
-        told = np.zeros(self._of)
+        scores = np.zeros(self._of)
         for word in words:
             place = slice(self._begin[word], self._begin[word + 1])
-            told[self._documents[place]] += self._weights[place]
-        return told
+            scores[self._documents[place]] += self._weights[place]
+        return scores
 
 
 class _Recall:
@@ -126,7 +125,6 @@ class NameMemory:
 
     @cached_property
     def number_of(self) -> Mapping[str, int]:
-        """The number of each word."""
         return {word: number for number, word in enumerate(self.words)}
 
     def rarity(self, word: str) -> float:
@@ -145,13 +143,13 @@ class NameMemory:
         parts = recall.parts.scores(words)
         best = np.zeros(len(known.files))
         np.maximum.at(best, recall.file_of, parts)
-        told = best + OF_FILES * recall.files.scores(words)
-        order = recall.readable[np.argsort(-told[recall.readable], kind="stable")][:most]
+        beliefs = best + OF_FILES * recall.files.scores(words)
+        order = recall.readable[np.argsort(-beliefs[recall.readable], kind="stable")][:most]
         found: list[Recalled] = []
         for file in order.tolist():
             low, high = np.searchsorted(recall.file_of, [file, file + 1])
             part = int(recall.part_of[low + int(parts[low:high].argmax())])
-            found.append(Recalled(known.files[file], part, round(float(told[file]), 4)))
+            found.append(Recalled(known.files[file], part, round(float(beliefs[file]), 4)))
         return found
 
     def write(self, path: Path) -> int:
@@ -197,7 +195,6 @@ class NameMemory:
 
 
 def is_memory(path: Path) -> bool:
-    """Return whether a file holds a memory."""
     try:
         return bool(NameMemory.read(path).known)
     except UsageError:

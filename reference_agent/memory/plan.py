@@ -16,7 +16,7 @@ from reference_agent.memory.names import Known, Recalled
 _ALIKE = 0.5  # of two listings together, what both have where they are of one repository
 
 
-class Settings(NamedTuple):
+class PlanWeights(NamedTuple):
     """What the plan weighs.
 
     Attributes:
@@ -64,7 +64,6 @@ class Atlas:
 
 @lru_cache(maxsize=64)
 def atlas_of(files: tuple[str, ...]) -> Atlas:
-    """Return the atlas of a repository's files."""
     return Atlas(files)
 
 
@@ -84,8 +83,8 @@ def recognise(
     top = PagePosition()
     maybe = [number for number in range(len(known)) if top in listed and alike(number, top) >= _ALIKE]
     if len(maybe) > 1:
-        told = {number: sum(alike(number, place) for place in listed) / len(listed) for number in maybe}
-        maybe = [number for number in maybe if told[number] > max(told.values()) - 0.01]
+        likeness = {number: sum(alike(number, place) for place in listed) / len(listed) for number in maybe}
+        maybe = [number for number in maybe if likeness[number] > max(likeness.values()) - 0.01]
     return max(maybe, key=belief) if len(maybe) > 1 else maybe[0] if maybe else None
 
 
@@ -99,20 +98,19 @@ class Candidate(NamedTuple):
     listed: PagePosition
 
 
-class Desk(NamedTuple):
-    """What lies before a player in the middle of a game."""
+class RecallSituation(NamedTuple):
+    """A game in progress."""
 
     walk: Walk
     left: int  # steps
     candidates: Sequence[Candidate]
-    told: Mapping[str, Sequence[Judgement]]  # what is said of the parts of a file that were shown
+    judgements: Mapping[str, Sequence[Judgement]]  # what is said of the parts of a file that were shown
 
     def way(self, there: PagePosition, start: PagePosition | None = None) -> int:
-        """Return the steps to a place."""
         return self.walk.steps(start or self.walk.here, there)
 
 
-class Goal(NamedTuple):
+class FileGoal(NamedTuple):
     """What to do with a file, there where it is listed: `cat` or `id`."""
 
     verb: str
@@ -123,44 +121,48 @@ class Goal(NamedTuple):
 
     @property
     def command(self) -> str:
-        """The command that is given there."""
         return f"{self.verb} {self.candidate.path.rpartition('/')[2]}"
 
 
-def standing(desk: Desk, settings: Settings) -> dict[str, float]:
+def standing(situation: RecallSituation, settings: PlanWeights) -> dict[str, float]:
     """Return what speaks for each file that was read, by its path: its best part, and what memory says."""
     return {
-        each.path: max(settings.words * told.words + settings.lift * told.lift for told in desk.told[each.path])
+        each.path: max(
+            settings.words * judgement.words + settings.lift * judgement.lift
+            for judgement in situation.judgements[each.path]
+        )
         + settings.belief * each.belief
         - settings.place * each.rank
-        for each in desk.candidates
-        if each.path in desk.told
+        for each in situation.candidates
+        if each.path in situation.judgements
     }
 
 
-def goals(desk: Desk, settings: Settings) -> list[Goal]:
+def goals(situation: RecallSituation, settings: PlanWeights) -> list[FileGoal]:
     """Return all that the steps allow: files to read whose way back is left, and files to name."""
-    stands = standing(desk, settings)
+    stands = standing(situation, settings)
     best = max(stands, key=lambda path: stands[path], default=None)
-    there = next((each.listed for each in desk.candidates if each.path == best), None)
-    found: list[Goal] = []
-    for each in desk.candidates[: settings.files]:
-        steps, back = desk.way(each.listed), desk.way(there, each.listed) + 1 if there is not None else 1
-        seen = len(desk.told.get(each.path, ()))
+    there = next((each.listed for each in situation.candidates if each.path == best), None)
+    found: list[FileGoal] = []
+    for each in situation.candidates[: settings.files]:
+        steps, back = situation.way(each.listed), situation.way(there, each.listed) + 1 if there is not None else 1
+        seen = len(situation.judgements.get(each.path, ()))
         deep = each.part <= settings.deepest and each.rank < settings.trusted
         for part in (each.part, 1) if deep else (1,):
-            if part > seen and steps + part - seen + back <= desk.left:
-                found.append(Goal("cat", each, part - seen, steps + part - seen, back))
+            if part > seen and steps + part - seen + back <= situation.left:
+                found.append(FileGoal("cat", each, part - seen, steps + part - seen, back))
                 break
     found += [
-        Goal("id", each, 0, steps, 0) for each in desk.candidates if (steps := desk.way(each.listed) + 1) <= desk.left
+        FileGoal("id", each, 0, steps, 0)
+        for each in situation.candidates
+        if (steps := situation.way(each.listed) + 1) <= situation.left
     ]
     return found
 
 
-def choose(desk: Desk, settings: Settings) -> Goal | None:
+def choose(situation: RecallSituation, settings: PlanWeights) -> FileGoal | None:
     """Return the next goal: read what is near and well remembered as long as steps allow, then name the best."""
-    found = goals(desk, settings)
+    found = goals(situation, settings)
     reads = [each for each in found if each.verb == "cat"]
     if reads:
         return min(
@@ -170,12 +172,10 @@ def choose(desk: Desk, settings: Settings) -> Goal | None:
                 goal.candidate.rank,
             ),
         )
-    stands = standing(desk, settings)
+    stands = standing(situation, settings)
     names = [each for each in found if each.verb == "id"]
     return max(
-        names,
-        key=lambda goal: (stands.get(goal.candidate.path, float("-inf")), -goal.candidate.rank),
-        default=None,
+        names, key=lambda goal: (stands.get(goal.candidate.path, float("-inf")), -goal.candidate.rank), default=None
     )
 
 

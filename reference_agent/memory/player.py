@@ -19,28 +19,38 @@ from natlang_envs.evaluation import published
 from natlang_envs.evaluation.agents import AgentInput, Decision
 from natlang_envs.repository.texts import EXIT, read_question, steps_left
 from natlang_envs.repository.walk import PagePosition, Walk, WalkHistory, WalkMemory, path_of
-from reference_agent.memory.judging import Judgement, LiftJudge, Reading, Scale, WordJudge, shown_text
+from reference_agent.memory.judging import Judgement, LiftJudge, Scale, ShownPart, WordJudge, shown_text
 from reference_agent.memory.names import NameMemory, words_asked
-from reference_agent.memory.plan import Desk, Goal, Settings, around, choose, goals, located, recognise, standing
+from reference_agent.memory.plan import (
+    FileGoal,
+    PlanWeights,
+    RecallSituation,
+    around,
+    choose,
+    goals,
+    located,
+    recognise,
+    standing,
+)
 
-Choose = Callable[[Desk, Settings], Goal | None]
+Choose = Callable[[RecallSituation, PlanWeights], FileGoal | None]
 LIFT = 0.4  # what a lift is worth beside the share of words, by validation
 KIND = "recall"  # the policy of a published player
 MEMORY, POLICY, ABOUT = "memory.safetensors", "policy.safetensors", "player.json"
 
 
 class Sight(NamedTuple):
-    """A player's situation: the desk, what is gone of what it remembered, and what it may open where nothing is."""
+    """What an agent sees: the situation, remembered files that are gone, and what may be opened where none is known."""
 
     question: str
-    desk: Desk
+    situation: RecallSituation
     seen: WalkHistory
     gone: Sequence[str]
     remembered: int
     closed: Sequence[tuple[float, PagePosition, str]]
 
 
-class Aim(NamedTuple):
+class CurrentGoal(NamedTuple):
     """What a game is on the way to: `cat` of a file up to a part, or `id` of it."""
 
     verb: str
@@ -59,71 +69,70 @@ class RecallAgent:
     """
 
     def __init__(
-        self, memory: NameMemory, scale: Scale, settings: Settings | None = None, choose: Choose = choose
+        self, memory: NameMemory, scale: Scale, settings: PlanWeights | None = None, choose: Choose = choose
     ) -> None:
-        self.memory, self.scale, self.settings, self.choose = memory, scale, settings or Settings(), choose
+        self.memory, self.scale, self.settings, self.choose = memory, scale, settings or PlanWeights(), choose
         self._paths = WalkMemory()
-        self._aims: dict[Hashable, Aim] = {}
+        self._aims: dict[Hashable, CurrentGoal] = {}
 
     def act(self, views: Sequence[AgentInput]) -> list[Decision]:
-        """Return a decision for each view."""
         return [self._decide(view, self.look(view)) for view in views]
 
     def look(self, view: AgentInput) -> Sight:
-        """Return the situation of a view."""
         question, left = read_question(view.task), steps_left(view.observation, "recall")
         seen = self._paths.see(view.rng, view.path, view.admissible_commands)
         number = recognise(self.memory.known, seen.listed, partial(self._belief, question))
-        told = self._told(question, view)
+        judgements = self._judgements(question, view)
         if number is None:
             files = {path for place, commands in seen.listed.items() for path in _paths_of(place, commands)}
             words = set(words_asked(question))
             ranked = {path: _share(words, set(words_asked(path))) for path in files}
             candidates, closed = around(ranked, seen)
-            return Sight(question, Desk(seen.walk, left, candidates, told), seen, (), 0, closed)
+            return Sight(question, RecallSituation(seen.walk, left, candidates, judgements), seen, (), 0, closed)
         recalled = self.memory.recall(number, question, 2 * self.settings.files)
         candidates, gone = located(recalled, self.memory.known[number].files, seen)
-        desk = Desk(seen.walk, left, candidates[: self.settings.files], told)
-        return Sight(question, desk, seen, gone, len(recalled), ())
+        situation = RecallSituation(seen.walk, left, candidates[: self.settings.files], judgements)
+        return Sight(question, situation, seen, gone, len(recalled), ())
 
     def _belief(self, question: str, number: int) -> float:
-        """Return how much a repository has to say of a question."""
         return max((each.belief for each in self.memory.recall(number, question, 1)), default=0.0)
 
-    def _told(self, question: str, view: AgentInput) -> dict[str, list[Judgement]]:
+    def _judgements(self, question: str, view: AgentInput) -> dict[str, list[Judgement]]:
         """Return what is said of each part that was shown, by its file."""
-        walk, told = Walk(), dict[str, list[Judgement]]()
+        walk, judgements = Walk(), dict[str, list[Judgement]]()
         for step in view.path:
             walk.follow(step.action)
             if step.action.startswith("cat "):
                 path = path_of(walk.here.folder, step.action[4:])
-                parts = told.setdefault(path, [])
-                parts.append(self.scale(Reading(question, path, len(parts) + 1, shown_text(step.feedback))))
-        return told
+                parts = judgements.setdefault(path, [])
+                parts.append(self.scale(ShownPart(question, path, len(parts) + 1, shown_text(step.feedback))))
+        return judgements
 
-    def _goal(self, game: Hashable, desk: Desk) -> Goal | None:
+    def _goal(self, game: Hashable, situation: RecallSituation) -> FileGoal | None:
         """Return the goal that a game is on the way to, or choose the next."""
         aim = self._aims.get(game)
-        if aim is not None and len(desk.told.get(aim.path, ())) < aim.part:
-            found = [each for each in goals(desk, self.settings) if (each.verb, each.candidate.path) == aim[:2]]
+        if aim is not None and len(situation.judgements.get(aim.path, ())) < aim.part:
+            found = [each for each in goals(situation, self.settings) if (each.verb, each.candidate.path) == aim[:2]]
             if found:
                 return found[0]
-        goal = self.choose(desk, self.settings)
+        goal = self.choose(situation, self.settings)
         if goal is not None:
             path = goal.candidate.path
-            self._aims[game] = Aim(goal.verb, path, len(desk.told.get(path, ())) + max(1, goal.parts))
+            self._aims[game] = CurrentGoal(
+                goal.verb, path, len(situation.judgements.get(path, ())) + max(1, goal.parts)
+            )
         return goal
 
     def _decide(self, view: AgentInput, sight: Sight) -> Decision:
-        desk, walk = sight.desk, sight.seen.walk
+        situation, walk = sight.situation, sight.seen.walk
         if not view.path:
             self._aims.pop(view.rng, None)
-        goal = self._goal(view.rng, desk)
+        goal = self._goal(view.rng, situation)
         if sight.closed and (goal is None or goal.verb == "id" or goal.candidate.belief <= 0):
             opened = [
                 (belief, -steps, place, command)
                 for belief, place, command in sight.closed
-                if (steps := desk.way(place) + 1) + 3 <= desk.left
+                if (steps := situation.way(place) + 1) + 3 <= situation.left
             ]
             if opened:
                 _, _, place, command = max(opened)
@@ -133,28 +142,30 @@ class RecallAgent:
         return Decision(walk.towards(goal.candidate.listed, goal.command), reflection(sight, goal, self.settings))
 
 
-def reflection(sight: Sight, goal: Goal, settings: Settings) -> str:
+def reflection(sight: Sight, goal: FileGoal, settings: PlanWeights) -> str:
     """Return what a player says before it goes on to a goal: what was read, what looks best, and what is next."""
-    desk, said = sight.desk, list[str]()
+    situation, said = sight.situation, list[str]()
     if sight.gone:
         share = len(sight.gone) / sight.remembered
         said.append(f"{share:.0%} of what I remember is not here: {', '.join(sight.gone[:3])}.")
-    parts = [f"{path} ({len(told)} part{'s'[: len(told) > 1]})" for path, told in desk.told.items()]
+    parts = [f"{path} ({len(judged)} part{'s'[: len(judged) > 1]})" for path, judged in situation.judgements.items()]
     if parts:
         said.append(f"Read so far: {', '.join(parts)}.")
-    stands = standing(desk, settings)
+    stands = standing(situation, settings)
     best = max(stands, key=lambda path: stands[path], default=None)
     if best is not None and (len(stands) > 1 or goal.verb == "id"):
-        told = max(desk.told[best], key=lambda each: settings.words * each.words + settings.lift * each.lift)
-        likelier = f", and makes it {'more' if told.lift > 0 else 'less'} likely" if told.lift else ""
-        said.append(f"{best} looks best: it holds {told.words:.0%} of the question{likelier}.")
+        judgement = max(
+            situation.judgements[best], key=lambda each: settings.words * each.words + settings.lift * each.lift
+        )
+        likelier = f", and makes it {'more' if judgement.lift > 0 else 'less'} likely" if judgement.lift else ""
+        said.append(f"{best} looks best: it holds {judgement.words:.0%} of the question{likelier}.")
     if goal.verb == "cat":
-        ahead = f"part {goal.parts}" if goal.candidate.path not in desk.told and goal.parts > 1 else ""
+        ahead = f"part {goal.parts}" if goal.candidate.path not in situation.judgements and goal.parts > 1 else ""
         what = f"{ahead} of {goal.candidate.path}" if ahead else goal.candidate.path
         said.append(f"I remember {what}: {_steps(goal.steps)}, and {_steps(goal.back)} to come back and name the best.")
     else:
         said.append(f"I name {goal.candidate.path}.")
-    return " ".join([*said, f"{_steps(desk.left)} {'is' if desk.left == 1 else 'are'} left."])
+    return " ".join([*said, f"{_steps(situation.left)} {'is' if situation.left == 1 else 'are'} left."])
 
 
 def _steps(number: int) -> str:
@@ -228,5 +239,5 @@ def load(argument: str) -> RecallAgent:
 
         torch.set_num_threads(1)  # the same numbers whatever else runs; --workers use the other cores
         lift = LiftJudge(model, Path(table) if table else None)
-    settings = Settings(lift=LIFT if model else 0.0)
+    settings = PlanWeights(lift=LIFT if model else 0.0)
     return RecallAgent(memory, Scale(WordJudge(memory.rarity), lift), settings, chosen)

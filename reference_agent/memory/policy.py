@@ -11,7 +11,7 @@ from safetensors.torch import load
 from torch import Tensor, nn
 
 from natlang_envs.errors import UsageError
-from reference_agent.memory.plan import Desk, Goal, Settings, choose, goals
+from reference_agent.memory.plan import FileGoal, PlanWeights, RecallSituation, choose, goals
 
 CANDIDATES = 8  # places in memory that features tell apart
 _HIDDEN = 32
@@ -22,16 +22,17 @@ FEATURES = (
 )
 
 
-def features(desk: Desk, listed: Sequence[Goal], settings: Settings) -> Tensor:
+def features(situation: RecallSituation, listed: Sequence[FileGoal], settings: PlanWeights) -> Tensor:
     """Return what is known of goals [goals, FEATURES], each number of the order of one."""
-    beliefs = torch.tensor([each.belief for each in desk.candidates], dtype=torch.float64)
+    beliefs = torch.tensor([each.belief for each in situation.candidates], dtype=torch.float64)
     shares = torch.softmax(beliefs, 0).tolist()
     top = float(beliefs.max()) if len(beliefs) else 0.0
     best = {
-        path: (max(each.words for each in told), max(each.lift for each in told)) for path, told in desk.told.items()
+        path: (max(each.words for each in judged), max(each.lift for each in judged))
+        for path, judged in situation.judgements.items()
     }
-    belief_of = {each.path: each.belief for each in desk.candidates}
-    planned = choose(desk, settings)
+    belief_of = {each.path: each.belief for each in situation.candidates}
+    planned = choose(situation, settings)
     rows: list[list[float]] = []
     for goal in listed:
         each = goal.candidate
@@ -49,7 +50,7 @@ def features(desk: Desk, listed: Sequence[Goal], settings: Settings) -> Tensor:
                 *(
                     float(goal == planned and not names),
                     names,
-                    desk.left / 15,
+                    situation.left / 15,
                     len(best) / 4,
                     min(each.rank, CANDIDATES) / CANDIDATES,
                 ),
@@ -73,19 +74,17 @@ class GoalPolicy(nn.Module):
         with torch.no_grad():
             self.straight.weight[0, FEATURES.index("planned")] = _PLANNED
 
-    def forward(self, told: Tensor) -> Tensor:
+    def forward(self, inputs: Tensor) -> Tensor:
         """Return the logits [...] of goals [..., FEATURES]."""
-        return (self.out(torch.tanh(self.hidden(told))) + self.straight(told))[..., 0]
+        return (self.out(torch.tanh(self.hidden(inputs))) + self.straight(inputs))[..., 0]
 
-    def listed(self, desk: Desk, settings: Settings) -> tuple[list[Goal], Tensor]:
-        """Return the goals of a situation and their logits [goals]."""
-        found = goals(desk, settings)
-        return found, self(features(desk, found, settings))
+    def listed(self, situation: RecallSituation, settings: PlanWeights) -> tuple[list[FileGoal], Tensor]:
+        found = goals(situation, settings)
+        return found, self(features(situation, found, settings))
 
     @torch.no_grad()
-    def choose(self, desk: Desk, settings: Settings) -> Goal | None:
-        """Return the likeliest goal."""
-        found, logits = self.listed(desk, settings)
+    def choose(self, situation: RecallSituation, settings: PlanWeights) -> FileGoal | None:
+        found, logits = self.listed(situation, settings)
         return found[int(logits.argmax())] if found else None
 
 

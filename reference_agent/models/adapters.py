@@ -90,7 +90,6 @@ class Adapter:
                 weight.requires_grad_(not self.frozen)
 
     def save(self, folder: Path) -> None:
-        """Write the adapter's weights and settings, and which base they belong to."""
         from peft import get_peft_model_state_dict
 
         state = get_peft_model_state_dict(self._players, adapter_name=self.name, save_embedding_layers=False)

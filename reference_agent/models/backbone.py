@@ -58,7 +58,6 @@ def load_backbone(path: str | Path, config: ModelConfig) -> tuple[Any, Any]:
 
 
 def _dtype(precision: str, device: str) -> torch.dtype:
-    """Return the type of the frozen weights on a device."""
     if precision == "auto":
         fast = device != "cpu" or any(getattr(torch.cpu, name, bool)() for name in _FAST)
         precision = "bf16" if fast else "fp32"
@@ -125,7 +124,6 @@ def checkpoint_gradients(path: str | Path, model: Any) -> None:
 
 
 def checkpointed(model: Any) -> tuple[Any, ...]:
-    """Return the layers that `checkpoint_gradients` has changed."""
     return tuple(
         each for each in model.modules() if isinstance(each, GradientCheckpointingLayer) and each.gradient_checkpointing
     )
@@ -186,7 +184,6 @@ def check_device(config: ModelConfig) -> str:
 
 
 def _eight_bit() -> Any:
-    """Return the configuration that loads a model in 8 bits."""
     for package in ("bitsandbytes", "accelerate"):
         if importlib.util.find_spec(package) is None:
             raise UsageError(
@@ -243,5 +240,4 @@ def disk_errors() -> Iterator[None]:
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of what an error says, or its class."""
     return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -156,7 +156,6 @@ class Reserved(DynamicLayer):
             whole[row, :, filled - each.shape[1] : filled] = each
 
     def keep(self, rows: Tensor) -> None:
-        """Keep these rows alone."""
         self._whole = [whole[rows] for whole in self._whole]
         self._show(self.get_seq_length())
 

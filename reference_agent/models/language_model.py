@@ -41,7 +41,7 @@ _LARGE = 10_000_000  # weights
 _WIDTH = 8  # large models read multiples of so many tokens: torch keeps some memory for each width that it meets
 
 
-class Completion(NamedTuple):
+class GeneratedText(NamedTuple):
     """A text, whether it was cut because it was too long, and its tokens: with the end, unless it was cut."""
 
     text: str
@@ -61,7 +61,7 @@ def check_finite(optimizer: torch.optim.Optimizer) -> None:
 
 
 class LanguageModel(PromptReader):
-    """A model and its tokenizer; `adapter` is None where all weights are its own, `origin` where it reads anything."""
+    """A model with tokenizer, adapter (None: all weights are its own) and origin (None: it reads anything)."""
 
     def __init__(
         self,
@@ -347,7 +347,7 @@ class LanguageModel(PromptReader):
         max_tokens: int,
         draws: Sequence[np.random.Generator] | None = None,
         draft_from: Sequence[str] = (),
-    ) -> list[Completion]:
+    ) -> list[GeneratedText]:
         """Return the completion of each prompt, up to the end token or `max_tokens`.
 
         `draws` holds a generator for each prompt, which samples at temperature 1; None decodes greedily, and a large
@@ -356,7 +356,7 @@ class LanguageModel(PromptReader):
         speculates = draws is None and self._large and window(self.model.config) is None
         known = [self.encode(f" {each}") for each in draft_from] if speculates else []
         order = sorted(range(len(prompts)), key=lambda index: self.count(prompts[index]))
-        told = [Completion("", False)] * len(prompts)
+        told = [GeneratedText("", False)] * len(prompts)
         for first in range(0, len(order), _TOGETHER):
             batch = order[first : first + _TOGETHER]
             sequences = [self.encode_prompt(prompts[index]) for index in batch]
@@ -371,7 +371,7 @@ class LanguageModel(PromptReader):
             for index, tokens in zip(batch, written, strict=True):
                 text = self.tokenizer.decode(tokens, skip_special_tokens=True).strip()
                 cut = len(tokens) == most
-                told[index] = Completion(text, cut, (*tokens, *[self.end] * (not cut)))
+                told[index] = GeneratedText(text, cut, (*tokens, *[self.end] * (not cut)))
         return told
 
     @property

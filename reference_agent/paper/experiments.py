@@ -23,9 +23,9 @@ from natlang_envs.evaluation import load_protocol, protocol_names
 from natlang_envs.evaluation.protocols import Episode, Protocol
 from natlang_envs.make_env import make_env
 from natlang_envs.tasks import split_beside
+from reference_agent.algorithms import algorithm_names
 from reference_agent.run.config import Config
 from reference_agent.run.config_file import EXPERIMENTS, load_config, preset_files
-from reference_agent.run.idle import idle, refuse
 
 UNTUNED = "untuned"
 T = TypeVar("T")
@@ -83,7 +83,6 @@ _DATA = tomllib.loads(resources.files("reference_agent").joinpath("data/targets.
 
 
 def _rows(kind: str, make: Callable[..., T]) -> dict[str, T]:
-    """Return what the file says of a kind, by name."""
     return {
         name: make(name, **{key: tuple(value) if isinstance(value, list) else value for key, value in row.items()})
         for name, row in _DATA[kind].items()
@@ -191,7 +190,6 @@ def rows_of(target: Target, preset: Preset) -> tuple[str, ...]:
 
 
 def why_not(task: str, method: str, preset: Preset, settings: list[str]) -> str | None:
-    """Return in one line why a cell cannot be trained, or None."""
     from reference_agent.run.pipeline import check_environments  # torch, which the names of targets do without
 
     cell = _cell(task, method)
@@ -220,12 +218,10 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """Its name for people."""
         return f"{self.task} {self.method}" + ("" if self.seed is None else f" seed {self.seed}")
 
     @property
     def evaluation(self) -> Path:
-        """The folder of its recorded run under greedy decoding."""
         return self.folder / ("evaluation" if self.split == "test" else self.split)
 
     @property
@@ -235,12 +231,10 @@ class Cell:
 
     @property
     def is_trained(self) -> bool:
-        """Whether it is a fine-tuned policy."""
         return self.config is not None and self.method != UNTUNED
 
     @property
     def iterations(self) -> int:
-        """Number of its RL iterations."""
         return sum(stage.iterations for stage in self.config.curriculum) if self.config and self.is_trained else 0
 
     @property
@@ -265,7 +259,6 @@ class Plan:
 
     @property
     def command(self) -> str:
-        """The command that makes it."""
         words = ["reflect-rl", "reproduce", self.target.name, "--preset", self.preset.name]
         if self.tasks != self.target.tasks:
             words += [word for task in self.tasks for word in ("--task", task)]
@@ -320,7 +313,8 @@ def make_plan(
             for seed in preset.seeds[:1] if method == UNTUNED else preset.seeds:
                 config = cell_config(task, method, preset, seed, settings)
                 cells.append(Cell(task, method, seed, config, out / "cells" / task / method / f"seed-{seed}", split))
-    without_effect = [idle(each.config) for each in cells if each.config and each.is_trained] or [{}]
-    everywhere = set(without_effect[0]).intersection(*without_effect[1:])
-    refuse("", without_effect[0], everywhere & {each.partition("=")[0].strip() for each in settings})
+    read = {each.config.rl.algorithm for each in cells if each.config and each.is_trained}
+    for table, name, *_ in (each.partition("=")[0].split(".") for each in settings if each.count(".")):
+        if table == "rl" and read and name in {*algorithm_names()} - read:
+            raise UsageError(f"rl.{name} has settings of an algorithm that no cell here trains with: leave it out")
     return Plan(target, preset, chosen, tuple(cells), empty, out, tuple(settings), split)

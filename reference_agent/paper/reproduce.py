@@ -37,16 +37,17 @@ from natlang_envs.files import make_folder, only_process, write_whole
 from reference_agent import processes
 from reference_agent.baselines.agents import zero_shot_agent
 from reference_agent.paper.experiments import METHODS, UNTUNED, Cell, Plan, protocol_for
-from reference_agent.paper.tables import Entry, draw_curves, entries, write_results
-from reference_agent.rlft import Stopped
-from reference_agent.run.agent import ReflectRLAgent
+from reference_agent.paper.tables import TableEntry, draw_curves, entries, write_results
+from reference_agent.players import PlayersAgent
+from reference_agent.rlft import TrainingInterrupted
+from reference_agent.run.agent import trained_agent
 from reference_agent.run.pipeline import load_or_make_base, train
 from reference_agent.run.stages import claim
 
 Report = Callable[[str, str, int, int, float], None]  # cell, stage, step, steps, value
 
 
-def reproduce(plan: Plan, jobs: int, report: Report, done: Callable[[Cell], None]) -> list[Entry]:
+def reproduce(plan: Plan, jobs: int, report: Report, done: Callable[[Cell], None]) -> list[TableEntry]:
     """Make what is missing of a plan in `jobs` processes, then its table and its pictures; return the table's entries.
 
     `report` is called with a cell's name and what its training reports, `done` with each cell that is whole.
@@ -75,7 +76,6 @@ def reproduce(plan: Plan, jobs: int, report: Report, done: Callable[[Cell], None
 
 
 def draw(plan: Plan) -> list[Path]:
-    """Draw the learning curves of each task; return the pictures."""
     pictures: list[Path] = []
     for task in plan.tasks:
         runs: dict[str, list[Path]] = defaultdict(list)
@@ -104,7 +104,7 @@ def _make(cell: Cell, out: Path, report: Callable[[str, int, int, float], None])
         agent = _agent(cell, out, report)
         protocol = protocol_for(cell.task, cell.split)
         runs: dict[Path, Agent] = {cell.evaluation: agent}
-        if cell.sampled and isinstance(agent, ReflectRLAgent):
+        if cell.sampled and isinstance(agent, PlayersAgent):
             runs[cell.sampled] = agent.sampled()
         for number, (run, player) in enumerate(runs.items()):
             if not (run / RUN_FILE).exists():
@@ -124,7 +124,7 @@ def _agent(cell: Cell, out: Path, report: Callable[[str, int, int, float], None]
     if cell.method == UNTUNED:
         return zero_shot_agent(load_or_make_base(cell.config, cell.folder, report, stages), cell.config)
     train(cell.config, cell.folder, report, stages)
-    return ReflectRLAgent(cell.folder)
+    return trained_agent(cell.folder)
 
 
 def _make_all(cells: Sequence[Cell], out: Path, jobs: int, report: Report, done: Callable[[Cell], None]) -> None:
@@ -152,7 +152,7 @@ def _make_all(cells: Sequence[Cell], out: Path, jobs: int, report: Report, done:
                 interrupted = True  # each process got it too, and ends after a whole iteration
                 pool.shutdown(wait=False, cancel_futures=True)
     if interrupted:
-        raise Stopped
+        raise TrainingInterrupted
     if isinstance(failure, BrokenProcessPool):
         raise UsageError(
             "a process of a cell was killed, by the system for its memory perhaps: try again with --jobs 1"

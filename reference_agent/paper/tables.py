@@ -31,7 +31,7 @@ _LONG = 20  # letters of a name from which on the legend has two columns
 
 
 @dataclass(frozen=True)
-class Entry:
+class TableEntry:
     """One field of the table: a method (or agent) on a task, greedy or `sampled`, over all seeds."""
 
     task: str
@@ -53,15 +53,14 @@ class Entry:
 
     @property
     def shown(self) -> str:
-        """The field's text, such as `58% (48 to 67)`."""
         if self.mean is None or self.interval is None:
             return "not run"
         return f"{100 * self.mean:.0f}% ({100 * self.interval.low:.0f} to {100 * self.interval.high:.0f})"
 
 
-def entries(plan: Plan) -> list[Entry]:
+def entries(plan: Plan) -> list[TableEntry]:
     """Return the fields of a plan whose cells are whole: the agents first, then the methods, then the paper's alone."""
-    table: list[Entry] = []
+    table: list[TableEntry] = []
     for task in plan.tasks:
         made: dict[str, list[Cell]] = {}
         for cell in plan.cells:
@@ -74,18 +73,18 @@ def entries(plan: Plan) -> list[Entry]:
                 table += [_entry(task, method, made[method], sampled) for sampled in ways]
             else:
                 note = plan.empty.get((task, method), "the paper's alone")
-                table.append(Entry(task, method, paper=paper(task, method), note=note))
+                table.append(TableEntry(task, method, paper=paper(task, method), note=note))
     return table
 
 
-def _entry(task: str, method: str, cells: list[Cell], sampled: bool) -> Entry:
+def _entry(task: str, method: str, cells: list[Cell], sampled: bool) -> TableEntry:
     protocol = protocol_for(task, cells[0].split)
     runs = [read_run(cell.sampled if sampled and cell.sampled else cell.evaluation) for cell in cells]
     scores = [score_run(protocol, trajectories) for _, trajectories in runs]
     rates = tuple(each.success_rate for each in scores)
     regrets = [each.mean_regret for each in scores if each.mean_regret is not None]
     seconds, one = [cell.seconds for cell in cells], len(scores) == 1
-    return Entry(
+    return TableEntry(
         *(task, method, sampled, rates),
         seeds=tuple(cell.seed for cell in cells if cell.seed is not None),
         mean=float(np.mean(rates)),
@@ -102,7 +101,6 @@ def _entry(task: str, method: str, cells: list[Cell], sampled: bool) -> Entry:
 
 
 def _by_task(trajectories: Sequence[Trajectory]) -> list[float]:
-    """Return the success rate on each task, in the protocol's order."""
     found: dict[str, list[bool]] = {}
     for each in trajectories:
         found.setdefault(each.task_id, []).append(each.success)
@@ -110,13 +108,12 @@ def _by_task(trajectories: Sequence[Trajectory]) -> list[float]:
 
 
 def title(method: str, sampled: bool) -> str:
-    """Return a method's name for people."""
     if method in PAPER_ONLY:
         return f"{method} (the paper's)"
     return (METHODS[method].title if method in METHODS else method) + (", sampled" if sampled else "")
 
 
-def lines(plan: Plan, table: list[Entry]) -> list[list[str]]:
+def lines(plan: Plan, table: list[TableEntry]) -> list[list[str]]:
     """Return the table as texts, the heading first: for each task our success and the paper's, or what RL adds."""
     found = {(entry.task, entry.method, entry.sampled): entry for entry in table}
     if plan.target.gain:
@@ -134,7 +131,7 @@ def lines(plan: Plan, table: list[Entry]) -> list[list[str]]:
     return shown
 
 
-def _gains(plan: Plan, found: dict[tuple[str, str, bool], Entry]) -> list[list[str]]:
+def _gains(plan: Plan, found: dict[tuple[str, str, bool], TableEntry]) -> list[list[str]]:
     """Return a row for each method and each way of decoding: before RL, after it, and the difference of the two."""
     shown = [["method", "decoding", "SFT", "SFT + RL", "gain, points", "steps", "regret"]]
     for task in plan.tasks:
@@ -160,7 +157,7 @@ def gain(before: Sequence[float], after: Sequence[float]) -> str:
     return f"{mean} ({100 * (2 * low - 1):+.0f} to {100 * (2 * high - 1):+.0f})"
 
 
-def notes(plan: Plan, table: list[Entry]) -> list[str]:
+def notes(plan: Plan, table: list[TableEntry]) -> list[str]:
     """Return what a reader of the table has to know, a line each."""
     seeds, kind = ", ".join(map(str, plan.preset.seeds)), "of episodes"
     if len(plan.preset.seeds) > 1:
@@ -182,8 +179,7 @@ def notes(plan: Plan, table: list[Entry]) -> list[str]:
     return said
 
 
-def write_results(plan: Plan, table: list[Entry]) -> None:
-    """Write the table to DIR/TARGET.md and DIR/TARGET.json."""
+def write_results(plan: Plan, table: list[TableEntry]) -> None:
     heading, *rows = lines(plan, table)
     target, preset = plan.target, plan.preset
     text = [

@@ -1,8 +1,8 @@
-"""Which values settings take, said beside their fields, and the check of all fields of a dataclass."""
+"""The values that settings take, stated beside their fields, and checks of a dataclass of settings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import MISSING, Field, field, fields, is_dataclass
 from math import inf, isfinite
 from numbers import Integral, Real
@@ -12,6 +12,7 @@ import numpy as np
 
 from natlang_envs.errors import UsageError, require_choice
 
+_LARGE = 10_000_000  # weights
 # What a field takes, by the name of its type, and in words.
 _KINDS: dict[Any, tuple[Callable[[Any], bool], str]] = {
     "bool": (lambda value: isinstance(value, (bool, np.bool_)), "True or False"),
@@ -24,37 +25,54 @@ _KINDS: dict[Any, tuple[Callable[[Any], bool], str]] = {
 
 
 def at_least(least: int, default: Any) -> Any:
-    """Return a field whose values are at least so much."""
     return _bounded(default, lambda value: value >= least, f"{least} or more")
 
 
 def positive(default: float) -> Any:
-    """Return a field whose values are above 0 and finite."""
     return _bounded(default, lambda value: 0 < value < inf, "a number above 0")
 
 
 def limit(default: float) -> Any:
-    """Return a field whose values are above 0; infinity limits nothing."""
     return _bounded(default, lambda value: value > 0, "a number above 0, or inf for no limit", endless=True)
 
 
 def share(default: float = 0.0) -> Any:
-    """Return a field whose values are at least 0 and below 1."""
     return _bounded(default, lambda value: 0 <= value < 1, "a number of at least 0 and below 1")
 
 
 def fraction(default: float = 0.0) -> Any:
-    """Return a field whose values are from 0 to 1."""
     return _bounded(default, lambda value: 0 <= value <= 1, "a number from 0 to 1")
 
 
 def choice(*names: str) -> Any:
-    """Return a field with one of these values, by default the first."""
     return field(default=names[0], metadata={"choices": names})
 
 
 def _bounded(default: Any, holds: Callable[[Any], bool], wanted: str, endless: bool = False) -> Any:
     return field(default=default, metadata={"bound": (holds, wanted), "endless": endless})
+
+
+def check_kind(settings: Any, kind: type) -> None:
+    """Raise `UsageError` unless settings are of this very class: those of another would be left unread in part."""
+    if type(settings) is not kind:
+        raise UsageError(f"the settings are {settings!r:.100}: give a {kind.__name__}")
+
+
+def check_rate(model: Any, settings: Any) -> None:
+    """Raise `UsageError` if all weights of a large model would learn as fast as the tiny one's do by default."""
+    count, default = model.model.num_parameters(), type(settings).learning_rate
+    if model.adapter is None and count >= _LARGE and settings.learning_rate == default:
+        raise UsageError(
+            f"learning_rate {default} is for the tiny model and would wreck one of {count:,} weights: "
+            "give one of your own, such as 1e-5, or train adapters (with_adapter)"
+        )
+
+
+def refuse_given(settings: Any, names: Iterable[str], why: str, table: str = "") -> None:
+    """Raise `UsageError` for the first setting of `names` that has no effect and is not at its default."""
+    for each in fields(settings):
+        if each.name in names and getattr(settings, each.name) != each.default:
+            raise UsageError(f"{table}{each.name} has no effect {why}: leave it out")
 
 
 def check_bounds(settings: Any, table: str) -> None:

@@ -47,7 +47,6 @@ def show_step(progress: Progress, run: str, stage: str, step: int, steps: int, v
 
 
 def bars() -> Progress:
-    """Return the display of training: stage, bar, steps, value, time."""
     return Progress(
         TextColumn("{task.description:>28}"),
         BarColumn(),
@@ -85,7 +84,7 @@ def train(
     from natlang_envs.errors import require_choice
     from reference_agent.paper.experiments import protocol_of
     from reference_agent.paper.tables import draw_curves, read_curve
-    from reference_agent.rlft import Stopped
+    from reference_agent.rlft import TrainingInterrupted
     from reference_agent.run.config_file import EXPERIMENTS
     from reference_agent.run.pipeline import train as run_training
 
@@ -95,7 +94,7 @@ def train(
     with bars() as progress:
         try:
             policy = run_training(settings, out, partial(show_step, progress, ""))
-        except Stopped:
+        except TrainingInterrupted:
             progress.stop()
             typer.echo(f"Stopped and saved. Go on with: reflect-rl train --out {out}")
             raise typer.Exit(130) from None
@@ -144,7 +143,7 @@ def reproduce(
     """Train and evaluate the methods of one of the paper's tables or figures, and show them beside its numbers."""
     from reference_agent.paper.experiments import PRESETS, TARGETS, TASKS, Cell, make_plan
     from reference_agent.paper.tables import lines, notes
-    from reference_agent.rlft import Stopped
+    from reference_agent.rlft import TrainingInterrupted
 
     require_choice("target", target, TARGETS)
     require_choice("preset", preset, PRESETS)
@@ -171,7 +170,7 @@ def reproduce(
 
         try:
             entries = run_plan(plan, jobs, partial(show_step, progress), done)
-        except (Stopped, KeyboardInterrupt):
+        except (TrainingInterrupted, KeyboardInterrupt):
             progress.stop()
             typer.echo("Stopped and saved. Run the same command to go on.")
             raise typer.Exit(130) from None
@@ -218,8 +217,7 @@ def collect(config: Preset = None, out: Out = _OUT, setting: Settings = None) ->
     Without a config, the run in --out goes on with its own settings.
     """
     from natlang_envs.files import make_folder, only_process
-    from reference_agent.collection import CARD
-    from reference_agent.run.data_card import describe, read_card
+    from reference_agent.data_set import CARD, describe, read_card
     from reference_agent.run.pipeline import check_environments, collected
     from reference_agent.run.stages import claim
 
@@ -281,10 +279,8 @@ def show(
     run: Annotated[Path, typer.Argument(help="A run's folder.")], examples: Annotated[int, typer.Option(min=0)] = 4
 ) -> None:
     """Print a run's settings and some of what the teacher said, mistakes included."""
-    from reference_agent.collection import CARD
-    from reference_agent.data_set import EXAMPLES, read_examples
+    from reference_agent.data_set import CARD, EXAMPLES, describe, read_card, read_examples
     from reference_agent.run.config_file import dump_config
-    from reference_agent.run.data_card import describe, read_card
     from reference_agent.run.stages import read_config
 
     typer.echo(dump_config(read_config(run)))

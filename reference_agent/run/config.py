@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from natlang_envs.errors import UsageError
+from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.prompt import History, check_history
 from reference_agent.algorithms import load_algorithm
 from reference_agent.curriculum import Stage, as_stages
-from reference_agent.run.bounds import at_least, check_bounds, choice, fraction, limit, positive, share
+from reference_agent.run.bounds import at_least, check_bounds, choice, fraction, limit, positive, refuse_given, share
 
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """The backbone of both players.
+    """The base model of both players.
 
     Attributes:
         name: `"tiny"` makes a Llama of the sizes below; `"smollm2"` is the model that `reflect-rl models fetch smollm2`
@@ -150,7 +150,7 @@ class SFTConfig:
         learning_rate: Peak learning rate of AdamW: 20 steps of warm-up, or a third of fewer than 60 steps, then a
             linear decay to a twentieth.
         weight_decay: AdamW's weight decay.
-        clip: Largest norm of the gradient; inf for any.
+        max_norm: Largest norm of the gradient; inf for any.
         microbatch: Examples in memory at once, of similar length; gradients accumulate. 0 takes the whole batch.
     """
 
@@ -158,7 +158,7 @@ class SFTConfig:
     batch: int = at_least(1, 32)
     learning_rate: float = positive(1e-3)
     weight_decay: float = at_least(0, 1e-3)
-    clip: float = limit(1.0)
+    max_norm: float = limit(1.0)
     microbatch: int = at_least(0, 0)
 
 
@@ -178,34 +178,27 @@ class PolicySFTConfig(SFTConfig):
 
 @dataclass(frozen=True)
 class RLConfig:
-    """RL fine-tuning (lines 23 to 35).
+    """RL fine-tuning (lines 23 to 35): `RLConfig("grpo", {"group": 8}, batch=64)`.
 
     Attributes:
         algorithm: Policy gradient of line 34: `"reinforce"` (the paper's), `"rloo"`, `"ppo"`, `"grpo"`, `"gigpo"`,
             or a name registered in the entry-point group `natlang_envs.algorithms`.
+        options: Settings that this algorithm alone reads, by name; in a config the table `[rl.ALGORITHM]`. They become
+            an instance of its `uses` (see `reference_agent.algorithms.methods`).
         batch: Episodes per iteration, B.
         minibatch: Decisions per update, the last steps of the episodes first (section 4.1.2).
         microbatch: Different prompts in memory at once during an update; gradients accumulate. 0 takes all.
-        epochs: PPO's passes over an iteration's decisions, each in shuffled minibatches.
-        ratio: PPO's clipping range.
-        target_kl: KL(sampling policy || current policy), in nats, at which PPO ends an iteration early; 0 for never.
-        reference_kl: Weight of KL(policy || policy before RL) in the loss of `"ppo"`, `"grpo"` and `"gigpo"`.
-        critic: Whether PPO has a value head, whose advantages replace `baseline`.
         dropout: Where the model's dropout is on: `"off"`, in `"updates"`, or `"always"`, as in the authors' rollouts.
         dropout_rate: Attention dropout during RL, for a model without its own; 0 leaves the model as it is.
         learning_rate: Peak learning rate of AdamW, decaying linearly to a tenth over a stage.
         weight_decay: AdamW's weight decay.
-        clip: Largest norm of the gradient; inf for any.
+        max_norm: Largest norm of the gradient; inf for any.
         entropy: Weight of the entropy bonus.
         reward_scale: Divisor of the rewards. Advantages over a baseline are divided by their standard deviation, so
             that it changes only what a critic learns, RLOO, and `baseline = "none"`.
-        group: Group size: episodes of each task in a batch.
-        baseline: Baseline of the reward-to-go: `"none"` or `"step"`, the batch's mean at the same step.
         discount: Factor by which a reward counts less for each step that it comes later.
         normalise: What counts alike in the loss: every `"token"`, so that long episodes count more (a label is one
             token), or every `"episode"`.
-        exact_kl: Whether the distance of `reference_kl` is summed over all listed commands, and not estimated from the
-            chosen ones.
         validate_every: Iterations between greedy games of the split `"validation"`, whose success stands in the curve;
             0 for none.
         validate_episodes: Number of those games.
@@ -216,26 +209,19 @@ class RLConfig:
     """
 
     algorithm: str = "reinforce"
+    options: Any = field(default_factory=dict[str, Any])
     batch: int = at_least(1, 96)
     minibatch: int = at_least(1, 2048)
     microbatch: int = at_least(0, 32)
-    epochs: int = at_least(1, 4)
-    ratio: float = positive(0.2)
-    target_kl: float = at_least(0, 0.03)
-    reference_kl: float = at_least(0, 0.0)
-    critic: bool = False
     dropout: str = choice("off", "updates", "always")
     dropout_rate: float = fraction()
     learning_rate: float = positive(4e-4)
     weight_decay: float = at_least(0, 1e-3)
-    clip: float = limit(1.0)
+    max_norm: float = limit(1.0)
     entropy: float = 0.0
     reward_scale: float = positive(1.0)
-    group: int = 1
-    baseline: str = choice("step", "none")
     discount: float = fraction(1.0)
     normalise: str = choice("token", "episode")
-    exact_kl: bool = False
     validate_every: int = at_least(0, 0)
     validate_episodes: int = at_least(1, 100)
     patience: int = at_least(0, 0)
@@ -244,22 +230,31 @@ class RLConfig:
 
     def __post_init__(self) -> None:
         check_bounds(self, "rl.")
-        algorithm = load_algorithm(self.algorithm)
-        if self.group < 1 or self.batch % self.group:
-            raise UsageError(f"rl.group {self.group} does not divide rl.batch {self.batch}: change one of them")
-        if algorithm.compares and self.group < 2:
-            raise UsageError(f"rl.algorithm {self.algorithm!r} compares episodes of a task: set rl.group to 2 or more")
-        for name in ("critic", "reference_kl"):
-            if getattr(self, name) and name in algorithm.unread:
-                raise UsageError(f"rl.{name} has no effect in {self.algorithm!r}: set rl.algorithm to 'ppo'")
+        uses, table = load_algorithm(self.algorithm).uses, f"rl.{self.algorithm}."
+        if isinstance(self.options, dict):
+            for name in self.options:
+                require_choice("setting", f"{table}{name}", [f"{table}{each.name}" for each in fields(uses)])
+            object.__setattr__(self, "options", uses(**self.options))
+        if type(self.options) is not uses:
+            raise UsageError(
+                f"rl.options is {self.options!r:.100}: give a table of names and values, or {uses.__name__}"
+            )
+        check_bounds(self.options, table)
+        self.options.check(self.batch)
+        if self.batch % self.group:
+            raise UsageError(f"{table}group {self.group} does not divide rl.batch {self.batch}: change one of them")
         if self.reflector_endpoint and not re.match(r"https?://[^/]", self.reflector_endpoint):
             wanted = 'give an address such as "http://localhost:8000/v1"'
             raise UsageError(f"rl.reflector_endpoint is {self.reflector_endpoint!r}: {wanted}")
-        against_batch = "baseline" in (algorithm.uses or ()) and self.baseline == "step" and not self.critic
-        if self.batch == 1 and against_batch:
-            raise UsageError(
-                "rl.batch 1 leaves rl.baseline 'step' nothing to compare: raise it, or set rl.baseline = 'none'"
-            )
+        if self.dropout == "off":
+            refuse_given(self, ("dropout_rate",), "while rl.dropout is 'off'", "rl.")
+        if not self.validate_every:
+            refuse_given(self, ("validate_episodes", "patience"), "while rl.validate_every is 0", "rl.")
+
+    @property
+    def group(self) -> int:
+        """Episodes of each task in a batch."""
+        return self.options.group if load_algorithm(self.algorithm).compares else 1
 
 
 @dataclass(frozen=True)
@@ -314,8 +309,13 @@ class Config:
 
     @property
     def one_model(self) -> bool:
-        """Whether one model is fine-tuned on both jobs."""
         return self.players in ("one", "one-frozen")
+
+    @property
+    def policy_settings(self) -> PolicySFTConfig:
+        """The policy's warm start: without doubt where nobody reflects, without smoothing where no label is listed."""
+        unread = {} if self.reflect else {"doubt": 0.0}
+        return replace(self.sft_policy, **unread, **({} if self.head == "labels" else {"smoothing": 0.0}))
 
     @property
     def stages(self) -> tuple[Stage, ...]:
@@ -327,7 +327,6 @@ class Config:
 
     @property
     def demonstrations(self) -> Stage:
-        """The environment where the teacher plays."""
         if self.collect.env:
             return Stage(self.collect.env, 0, env_kwargs={"split": self.split, **self.env_kwargs})
         return Stage(self.stages[0].env, 0, env_kwargs=self.stages[0].env_kwargs)

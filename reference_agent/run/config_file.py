@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections.abc import Iterator
 from dataclasses import asdict, fields, is_dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -12,11 +13,13 @@ from typing import Any
 import numpy as np
 
 from natlang_envs.errors import UsageError, reason, require_choice
+from reference_agent.algorithms import algorithm_names, load_algorithm
 from reference_agent.curriculum import Stage
-from reference_agent.run.config import Config, TeacherConfig
-from reference_agent.run.idle import idle, refuse
+from reference_agent.run.config import Config, RLConfig, TeacherConfig
 
 EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
+# Names of settings in other trainers.
+_SYNONYMS = {"ratio": "clip", "clip_range": "clip", "epsilon": "clip", "max_grad_norm": "max_norm"}
 
 
 def load_config(
@@ -25,37 +28,43 @@ def load_config(
     """Read a config file or a preset, then apply the file `over` and `key=value` settings such as `rl.batch=64`.
 
     Beside `over`, a folder of its name may hold TASK.toml, which is applied after it to the presets of that task.
+    A file or setting that changes `rl.algorithm` drops the table of the algorithm before. Settings that are given
+    `for_many` configs may have tables of several algorithms: only that of the config's own is read.
 
     A preset is a file in `experiments/`, named without its ending, or TASK/METHOD, which is
     `experiments/methods/METHOD.toml` applied to `experiments/TASK/best.toml`. A file with `base = "other.toml"`
     (relative to it) states only what differs from that file; `base` may also be a list, in which later files win.
     """
     content: dict[str, Any] = {}
-    given: set[str] = set()
     named = () if path is None else (path,) if path.is_file() else preset_files(path) or (path,)
     if over is not None:
         of_task = over.parent / over.stem / f"{path.parent.name if path and not path.is_file() else ''}.toml"
         named = (*named, over, *((of_task,) if of_task.exists() else ()))
     for file in named:
-        content = _merged(content, _read(file, (), given))
+        content = _merged(content, _read(file, ()))
     for setting in settings or []:
         key, separator, value = setting.partition("=")
         if not separator:
             raise UsageError(f"{setting!r} sets nothing: write key=value, for example rl.batch=64")
-        *parents, last = key.split(".")
-        inner = content
-        for parent in parents:
-            inner = inner.setdefault(parent, {})
-            if not isinstance(inner, dict):
-                raise UsageError(f"{key!r} is not a setting: {parent!r} holds no settings of its own")
-        try:
-            inner[last] = tomllib.loads(f"value = {value}")["value"]
-        except tomllib.TOMLDecodeError:
-            inner[last] = value
-        given |= _names({key: inner[last]})
-    config = parse_config(content)
-    refuse("", idle(config), () if for_many else given)
-    return config
+        given = _parsed(value)
+        for name in reversed(key.split(".")):
+            given = {name: given}
+        content = _merged(content, given)
+    if for_many and isinstance(rl := content.get("rl"), dict):
+        others = {*algorithm_names()} - {_algorithm(rl)}
+        content = {**content, "rl": {name: value for name, value in rl.items() if name not in others}}
+    return parse_config(content)
+
+
+def _parsed(value: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return value
+
+
+def _algorithm(rl: dict[str, Any]) -> Any:
+    return rl.get("algorithm", RLConfig.algorithm)
 
 
 def preset_files(name: Path) -> tuple[Path, ...]:
@@ -65,11 +74,8 @@ def preset_files(name: Path) -> tuple[Path, ...]:
     return (file,) if file.exists() else pair if all(each.exists() for each in pair) else ()
 
 
-def _read(path: Path, above: tuple[Path, ...], given: set[str]) -> dict[str, Any]:
-    """Return a file's settings merged into those of its base; `above` are the files that it is a base of.
-
-    The names of a user's own settings are added to `given`: from the package's files a run inherits more than it needs.
-    """
+def _read(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
+    """Return a file's settings merged into those of its base; `above` are the files that it is a base of."""
     if path.resolve() in above:
         raise UsageError(f"{path} is a base of itself: change its base")
     try:
@@ -87,32 +93,22 @@ def _read(path: Path, above: tuple[Path, ...], given: set[str]) -> dict[str, Any
     for base in bases if isinstance(bases, list) else [bases]:
         if not isinstance(base, str):
             raise UsageError(f"{path}: base must be the name of a config file, or a list of them, not {bases!r}")
-        below = _merged(below, _read(path.parent / base, (*above, path.resolve()), given))
-    if EXPERIMENTS not in path.resolve().parents:
-        given |= _names(content)
+        below = _merged(below, _read(path.parent / base, (*above, path.resolve())))
     return _merged(below, content)
 
 
 def _of_tasks() -> list[str]:
-    """Return the names of the presets of tasks, `TASK/METHOD`."""
     methods = [each.stem for each in (EXPERIMENTS / "methods").glob("*.toml")]
     tasks = [each.parent for each in EXPERIMENTS.glob("*/best.toml")]
     own = [f"{task.name}/{each.stem}" for task in tasks for each in task.glob("*.toml")]
     return [*own, *(f"{task.name}/{method}" for task in tasks for method in methods)]
 
 
-def _names(content: dict[str, Any], table: str = "") -> set[str]:
-    """Return the names of the settings in nested tables and lists of them."""
-    found: set[str] = set()
-    for key, value in content.items():
-        for each in value if isinstance(value, list) else [value]:
-            found |= _names(each, f"{table}{key}.") if isinstance(each, dict) else {f"{table}{key}"}
-    return found
-
-
 def _merged(below: dict[str, Any], content: dict[str, Any]) -> dict[str, Any]:
     """Return both settings; tables are merged, any other value of `content` replaces the one below."""
     merged = dict(below)
+    if "algorithm" in content and content["algorithm"] != (before := _algorithm(below)):
+        merged.pop(before, None)
     for key, value in content.items():
         both = isinstance(value, dict) and isinstance(below.get(key), dict)
         merged[key] = _merged(below[key], value) if both else value
@@ -120,32 +116,60 @@ def _merged(below: dict[str, Any], content: dict[str, Any]) -> dict[str, Any]:
 
 
 def parse_config(content: dict[str, Any]) -> Config:
-    """Return the config of a parsed TOML or JSON document; see `load_config`."""
     return _changed(Config(), content, "")
 
 
+def as_tables(config: Config) -> dict[str, Any]:
+    tables = asdict(config)
+    tables["rl"][config.rl.algorithm] = tables["rl"].pop("options")
+    return tables
+
+
 def dump_config(config: Config) -> str:
-    """Return a config as JSON, which `parse_config` reads back."""
-    return json.dumps(asdict(config), indent=2, default=np.generic.item) + "\n"
+    return json.dumps(as_tables(config), indent=2, default=np.generic.item) + "\n"
 
 
 def _changed(default: Any, content: Any, where: str) -> Any:
-    """Return `default`, a dataclass, with the settings of `content`."""
     if not isinstance(content, dict):
         raise UsageError(f"{where or 'the config'} must be a table of settings, not {content!r}")
+    known = {each.name: getattr(default, each.name) for each in fields(default)}
     if isinstance(default, TeacherConfig):  # whose options stand beside its name in a file
-        beside = {key: value for key, value in content.items() if key not in ("name", "options")}
+        beside = {key: value for key, value in content.items() if key not in known}
         options = content.get("options", {})
         if not isinstance(options, dict):
             raise UsageError(f"{where}options must be a table of settings, not {options!r}")
-        content = {**content, "options": {**options, **beside}}
-        content = {key: value for key, value in content.items() if key not in beside}
-    known = sorted(f"{where}{each.name}" for each in fields(default))
+        return replace(default, name=content.get("name", default.name), options={**options, **beside})
+    if isinstance(default, RLConfig):
+        del known["options"]
+        name = _value(default.algorithm, _algorithm(content), f"{where}algorithm")
+        known[name] = load_algorithm(name).uses()
     values: dict[str, Any] = {}
     for key, value in content.items():
-        require_choice("config key", f"{where}{key}", known)
-        values[key] = _value(getattr(default, key), value, f"{where}{key}")
+        _require_key(f"{where}{key}", [f"{where}{each}" for each in known])
+        values[key] = _value(known[key], value, f"{where}{key}")
+    if isinstance(default, RLConfig):
+        values["options"] = values.pop(name, known[name])
     return replace(default, **values)
+
+
+def _require_key(key: str, known: list[str]) -> None:
+    """Raise `UsageError` unless a key is known; the message names the keys of other tables that end alike."""
+    if key in known:
+        return
+    table, _, last = key.rpartition(".")
+    if table == "rl" and last in algorithm_names():
+        raise UsageError(f"{key} has settings of another algorithm: set rl.algorithm={last!r}, or leave it out")
+    if alike := [each for each in _all_keys() if each.rpartition(".")[2] == _SYNONYMS.get(last, last)]:
+        raise UsageError(f"unknown config key {key!r}: choose one of {', '.join(alike)}")
+    require_choice("config key", key, known)
+
+
+def _all_keys() -> Iterator[str]:
+    for name, value in vars(Config()).items():
+        tables = [f"{name}.{each.name}" for each in fields(value)] if is_dataclass(value) else [name]
+        yield from (each for each in tables if each != "rl.options")
+    for name in algorithm_names():
+        yield from (f"rl.{name}.{each.name}" for each in fields(load_algorithm(name).uses))
 
 
 def _value(default: Any, value: Any, where: str) -> Any:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Sequence
 
     from natlang_envs.autoexplore.dataset.labels import Label
-    from reference_agent.families.autoexplore.memory.learning import Measured
+    from reference_agent.families.autoexplore.memory.learning import RecallAccuracy
 
 memory_app = typer.Typer()
 KNOWN, NONE = "known", "none"
@@ -83,15 +83,15 @@ def recall(
 ) -> None:
     """Teach a player who remembers: a memory, imitation, then reward, chosen on known_validation. A run resumes."""
     from reference_agent.families.autoexplore.memory.run import train_player
-    from reference_agent.families.autoexplore.memory.teaching import Lessons
-    from reference_agent.run.telling import Told
+    from reference_agent.families.autoexplore.memory.teaching import RecallTraining
+    from reference_agent.run.progress import ProgressLines
 
     folders = folders_of(repositories)
     train, validation = (questions_of(split, folders) for split in ("known_train", "known_validation"))
     if not train or not validation:
         raise UsageError("no training question is about these repositories: use `reflect-rl remember` and recall:FILE")
-    lessons = Lessons(epochs=epochs, updates=updates, curriculum=curriculum, negatives=negatives)
-    tell = Told(partial(typer.echo, err=True)).step
+    lessons = RecallTraining(epochs=epochs, updates=updates, curriculum=curriculum, negatives=negatives)
+    tell = ProgressLines(partial(typer.echo, err=True)).step
     found = train_player(
         out, folders, train, validation, model, lessons, tell, seeds=seeds, questions=questions, device=device
     )
@@ -104,7 +104,6 @@ def recall(
 
 
 def folders_of(repositories: Sequence[str]) -> dict[str, Path]:
-    """Return the folders of repositories by name, in their order."""
     from natlang_envs.autoexplore.dataset.catalogue import catalogue, repository_folder
     from natlang_envs.repository.tree import open_repository
 
@@ -132,8 +131,7 @@ def questions_of(split: str, folders: Container[str]) -> list[Label]:
     return [label for label in load_labels(part_named(split)) if label.repository in folders]
 
 
-def show_held_out(measured: Sequence[Measured]) -> None:
-    """Print how well held-out questions are recalled."""
+def show_held_out(measured: Sequence[RecallAccuracy]) -> None:
     table = Table("wording", "questions", "first, %", "three, %", "eight, %", "right part, %")
     for each in measured:
         shares = (each.first, each.three, each.eight, each.part)

@@ -19,6 +19,7 @@ import logging
 import shutil
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -32,17 +33,21 @@ from reference_agent.collection import Report, with_shown
 from reference_agent.curriculum import for_learning, for_validation
 from reference_agent.data_set import EXAMPLES, Example, read_examples
 from reference_agent.models.adapters import check_adapter
-from reference_agent.models.backbone import finished, memory_advice
+from reference_agent.models.backbone import check_backbone, check_device, finished, load_tokenizer, memory_advice
 from reference_agent.models.language_model import LanguageModel
+from reference_agent.models.named import model_source
 from reference_agent.models.saycan import with_head
-from reference_agent.rlft import Row, idle_on, reinforce
+from reference_agent.models.tokenizer import PromptReader, check_labels, label_tokens
+from reference_agent.rlft import Row, check_settings
 from reference_agent.run import stages
-from reference_agent.run.config import Config, RLConfig
-from reference_agent.run.idle import idle_in, idle_policy, idle_rl, refuse, without
-from reference_agent.run.stages import claim, link_stage, load_player, new_player, start_model
+from reference_agent.run.config import Config
+from reference_agent.run.players import Players, load_player
+from reference_agent.run.stages import claim, link_stage, start_of
 from reference_agent.sft import choice_accuracy, fine_tune_both, fine_tune_policy, fine_tune_reflector
 from reference_agent.teachers.chat import chat_options
 from reference_agent.teachers.choose import CHAT, make_teacher
+from reference_agent.tiny.making import base_model
+from reference_agent.tiny.untrained import tiny_llama
 
 _LAST = "or set model.gradient_checkpointing = true"  # what to do where even a small batch is too large
 _AT_CHANCE = (
@@ -69,7 +74,9 @@ def train(config: Config, out: Path, report: Report, shared: Path | None = None)
         )
     check_model(config)
     if not (out / "policy").exists():
-        start_model(config).check_commands(check_environments(config))
+        commands = check_environments(config)
+        if config.head == "labels" and not config.model.is_tiny:  # which is made with labels enough
+            check_labels(commands, len(label_tokens(load_tokenizer(start_of(config, out)))))
     with ExitStack() as held:
         if processes.number() == 0:
             make_folder(out)
@@ -94,9 +101,17 @@ def train(config: Config, out: Path, report: Report, shared: Path | None = None)
 
 def check_model(config: Config) -> None:
     """Refuse what the model of a run cannot do, as far as can be seen without its weights."""
-    model = start_model(config).without_weights()
-    refuse("rl.", idle_on(model, _rl(config)))
-    check_adapter(model, config.model)
+    settings = config.model
+    if not settings.is_tiny:
+        model = check_backbone(model_source(settings.name), settings)
+    elif settings.chat:
+        raise UsageError("the tiny model has no chat template: set model.chat = false, or name another model")
+    else:
+        check_device(settings)
+        with torch.device("meta"):
+            model = tiny_llama(replace(settings, mimetic=False), 1, 0)
+    check_settings(config.rl, model, config.stages)
+    check_adapter(model, settings)
 
 
 def check_environments(config: Config) -> int:
@@ -107,7 +122,7 @@ def check_environments(config: Config) -> int:
         chat_options(config.teacher)
     env.close()
     played = [for_learning(stage, config.allow_test) for stage in config.stages]
-    for stage in played if _rl(config).validate_every else ():
+    for stage in played if config.rl.validate_every else ():
         for_validation(stage)
     envs = [stage.make() for stage in played]
     for env in envs:
@@ -120,9 +135,11 @@ def collected(config: Config, out: Path, report: Report, shared: Path | None = N
     answers = (shared or out) / "answers"  # outlives a collection that was stopped
 
     def make(folder: Path) -> None:
-        # p(s) is cut to a pretrained model's context as in play.
-        reader, spoken = start_model(config).reader(), config.reflection_tokens if config.reflect else 0
-        fit = reader and collection.cut_to_context(reader, spoken, config.history)
+        fit = None
+        if not config.model.is_tiny:  # p(s) is cut to a pretrained model's context as in play
+            reader = PromptReader.of(start_of(config, out), config.head, config.model.chat)
+            spoken = config.reflection_tokens if config.reflect else 0
+            fit = collection.cut_to_context(reader, spoken, config.history)
         collection.write_collection(folder, collection.gather(config, answers, report, fit))
 
     made = link_stage(config, "data", out, shared, make)
@@ -134,9 +151,9 @@ def collected(config: Config, out: Path, report: Report, shared: Path | None = N
 
 def load_or_make_base(config: Config, out: Path, report: Report, shared: Path | None) -> str | Path:
     """Return the folder or hub id of a run's model before any fine-tuning; see `train`."""
-    start = start_model(config)
-    start.make(report, lambda make: link_stage(config, "base", out, shared, make))
-    return start.source(out)
+    if config.model.is_tiny:
+        link_stage(config, "base", out, shared, lambda folder: base_model(config, report).save(folder))
+    return start_of(config, out)
 
 
 def _fine_tuned(config: Config, out: Path, shared: Path | None, stage: str, make: _Maker) -> None:
@@ -158,10 +175,15 @@ def _fine_tuned(config: Config, out: Path, shared: Path | None, stage: str, make
         processes.anyone(False)  # wait until the first has written the stage
 
 
+def _new_player(config: Config, out: Path, name: str) -> LanguageModel:
+    base = LanguageModel.load(start_of(config, out), config.model)
+    return base.with_adapter(name, config.model, seed=config.seed) if config.model.lora_rank else base
+
+
 def _make_reflector(
     config: Config, out: Path, examples: Sequence[Example], report: Report, steps: Path
 ) -> LanguageModel:
-    model, settings = new_player(config, out, "reflector"), config.sft_reflector
+    model, settings = _new_player(config, out, "reflector"), config.sft_reflector
     rest = (config.seed, lambda step, loss, _: report("reflector", step, settings.steps, loss), steps)
     with memory_advice("in the reflector's SFT", f"set or lower sft_reflector.microbatch, {_LAST}"):
         if settings.steps and config.one_model:
@@ -174,8 +196,8 @@ def _make_reflector(
 def _make_policy(config: Config, out: Path, examples: Sequence[Example], report: Report, steps: Path) -> LanguageModel:
     if config.one_model:
         return load_player(config, out, "reflector")  # the one model, which has learned this job already
-    model = with_head(new_player(config, out, "policy"), config)
-    settings = without(config.sft_policy, idle_policy(config.sft_policy, config.reflect, config.head))
+    model = with_head(_new_player(config, out, "policy"), config)
+    settings = config.policy_settings
     if not settings.steps:
         return model
     rest = (config.seed, lambda step, loss, _: report("policy", step, settings.steps, loss), steps, config.reflect)
@@ -192,23 +214,13 @@ def _make_policy(config: Config, out: Path, examples: Sequence[Example], report:
 
 
 def _reinforced(config: Config, out: Path, report: Report) -> tuple[LanguageModel, list[Row]]:
-    """Return the policy after RL fine-tuning, and its learning curve."""
-    policy = load_player(config, out, "policy-sft")
-    if config.rl.reflector_endpoint:
-        reflector = stages.served_reflector(config, out)
-    else:
-        reflector = stages.load_reflector(config, out, policy)
-    lengths = [stage.iterations for stage in config.stages]
+    players, lengths = Players.load(out, "policy-sft", config), [stage.iterations for stage in config.stages]
+    if not any(lengths):
+        return players.policy, []
 
     def told(row: Row) -> None:
         report("rl", sum(lengths[: int(row["stage"])]) + int(row["iteration"]), sum(lengths), row["success"])
 
-    options = {name: getattr(config, name) for name in ("history", "seed", "allow_test")}
-    options |= {"folder": out / "rl", "report": told, "one_model": config.players == "one"}
+    options = {"folder": out / "rl", "report": told, "seed": config.seed, "allow_test": config.allow_test}
     with memory_advice("in RL", f"lower rl.microbatch, then rl.batch, {_LAST}"):
-        return policy, reinforce(policy, reflector, config.stages, _rl(config), **options)
-
-
-def _rl(config: Config) -> RLConfig:
-    """Return the settings of RL, without those that presets say of other algorithms."""
-    return without(config.rl, idle_rl(config.rl) | idle_in(config.rl, config.curriculum))
+        return players.policy, players.reinforce(config.stages, config.rl, say=lambda _: None, **options)

@@ -17,7 +17,8 @@ from safetensors.torch import load, save
 
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import published
-from reference_agent.run.stages import CONFIG, load_players, read_config
+from reference_agent.run.players import Players
+from reference_agent.run.stages import CONFIG, read_config
 
 _SCALE = ".scale"
 _WEIGHTS = ".safetensors"
@@ -53,9 +54,9 @@ def publish(run: Path, policy: str, player: Path) -> Path:
     Raises:
         UsageError: Training has not ended, its players are damaged, or weights are not finite.
     """
-    config = read_config(run)
+    config = read_config(run, to_play=True)
     # Loaded once, so that what could not be played is not published; on whatever machine.
-    load_players(run, policy, config=replace(config, model=replace(config.model, device="cpu", eight_bit=False)))
+    Players.load(run, policy, replace(config, model=replace(config.model, device="cpu", eight_bit=False)))
     folders = [policy]
     if config.reflect and config.players != "one":
         folders.append("reflector")
@@ -92,7 +93,6 @@ def unpack(player: Path, run: Path) -> str:
 
 
 def rounded(weights: bytes, file: Path) -> bytes:
-    """Return the content of a safetensors file with its matrices rounded."""
     of_adapter = file.name == _ADAPTER
     largest = _LARGEST_OF_ADAPTER if of_adapter else _LARGEST
     packed: dict[str, torch.Tensor] = {}

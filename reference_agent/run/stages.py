@@ -1,7 +1,7 @@
-"""The folder of a run: its settings, the model it starts from, its stages before RL, its players.
+"""The folder of a run: its settings, the model it starts from, and its stages before RL.
 
-Each stage is complete or missing, and runs with the same settings may share them. What differs between a tiny start
-model, which is made for the settings, and a pretrained one is in `StartModel`.
+Each stage is complete or missing, and runs with the same settings may share them. A tiny start model is made for the
+settings, and is a stage too; a pretrained one stays where it is.
 """
 
 from __future__ import annotations
@@ -10,30 +10,24 @@ import hashlib
 import json
 import os
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
-
-import torch
 
 from natlang_envs.errors import UsageError, require_type
 from natlang_envs.files import alone, remove_leftovers, write_whole
-from reference_agent.collection import Report
-from reference_agent.models.backbone import check_backbone, check_device, finished, load_tokenizer
+from reference_agent.models.backbone import finished
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.named import model_source
-from reference_agent.models.saycan import with_head
-from reference_agent.models.served import ServedModel
-from reference_agent.models.tokenizer import Origin, PromptReader, check_labels, label_tokens
-from reference_agent.players import Reflector
+from reference_agent.models.tokenizer import Origin
+from reference_agent.run.bounds import check_kind, refuse_given
 from reference_agent.run.config import Config, ModelConfig
-from reference_agent.run.config_file import dump_config, parse_config
-from reference_agent.run.idle import check_kind, idle_loaded, refuse
-from reference_agent.run.inputs import difference
-from reference_agent.tiny.making import PICKUP, VERSION, base_model, tiny_folder, tiny_name
-from reference_agent.tiny.untrained import tiny_llama
+from reference_agent.run.config_file import as_tables, dump_config, parse_config
+from reference_agent.run.fingerprint import difference
+from reference_agent.tiny.making import PICKUP, VERSION, tiny_folder, tiny_name
 
 CONFIG = "settings.json"
+# Settings of training, which are not read to play: players stay playable where these settings change.
+_OF_TRAINING = {"warmup", "teacher", "collect", "sft_reflector", "sft_policy", "rl", "curriculum"}
 # Settings that a stage does not depend on. One that is forgotten here costs a stage made twice, never a wrong one.
 _AFTER_SFT = {"rl", "curriculum", "allow_test", "reflections", "reflection_tokens"}  # the split says which tasks
 _OF_POLICY = {"sft_policy", "reflect", "head", "collect.policy_trajectories", "collect.policy_negatives"}
@@ -44,66 +38,9 @@ _FREE = {
 }
 
 
-class StartModel:
-    """The model that both players of a config start from: here a pretrained one, by its name."""
-
-    def __init__(self, config: Config) -> None:
-        self._config = config
-
-    def source(self, out: Path) -> str | Path:
-        """Return its folder, or its hub id, for the run in `out`."""
-        return model_source(self._config.model.name)
-
-    def keys(self) -> tuple[str, list[Any]]:
-        """Return what keys of stages hold of it beside the settings: what it is made from, and its context."""
-        # Prompts are cut to the model's context, less what is reserved for reflections.
-        config, chat = self._config, ["chat"] * self._config.model.chat
-        return "", [config.model.name, config.head, config.reflection_tokens if config.reflect else 0, *chat]
-
-    def reader(self) -> PromptReader | None:
-        """Return what cuts prompts to its context; None if it is made with as many positions as its task needs."""
-        return PromptReader.of(model_source(self._config.model.name), self._config.head, self._config.model.chat)
-
-    def without_weights(self) -> Any:
-        """Return it as it is before its weights are loaded. Raises `UsageError` if it cannot be had as configured."""
-        return check_backbone(model_source(self._config.model.name), self._config.model)
-
-    def check_commands(self, commands: int) -> None:
-        """Raise `UsageError` if it cannot choose among so many commands."""
-        if self._config.head == "labels":
-            check_labels(commands, len(label_tokens(load_tokenizer(model_source(self._config.model.name)))))
-
-    def make(self, report: Report, link: Callable[[Callable[[Path], None]], Path]) -> None:
-        """Make it, if it has to be made: `link` puts what a function writes into the run."""
-
-
-class _Tiny(StartModel):
-    def source(self, out: Path) -> Path:
-        return out / "base"
-
-    def keys(self) -> tuple[str, list[Any]]:
-        return tiny_name(self._config), []
-
-    def reader(self) -> None:
-        return None
-
-    def without_weights(self) -> Any:
-        if self._config.model.chat:
-            raise UsageError("the tiny model has no chat template: set model.chat = false, or name another model")
-        check_device(self._config.model)
-        with torch.device("meta"):
-            return tiny_llama(replace(self._config.model, mimetic=False), 1, 0)
-
-    def check_commands(self, commands: int) -> None:
-        """Do nothing: it is made with labels enough."""
-
-    def make(self, report: Report, link: Callable[[Callable[[Path], None]], Path]) -> None:
-        link(lambda folder: base_model(self._config, report).save(folder))
-
-
-def start_model(config: Config) -> StartModel:
-    """Return the start model of a config."""
-    return _Tiny(config) if config.model.is_tiny else StartModel(config)
+def start_of(config: Config, out: Path) -> str | Path:
+    """Return the folder or hub id of the model that both players of a run start from."""
+    return out / "base" if config.model.is_tiny else model_source(config.model.name)
 
 
 def load_model(name: str | Path = "tiny", config: ModelConfig = ModelConfig()) -> LanguageModel:  # noqa: B008 - immutable
@@ -121,7 +58,11 @@ def load_model(name: str | Path = "tiny", config: ModelConfig = ModelConfig()) -
     require_type(name, (str, Path), "no model's name: give tiny, smollm2, a folder, or a hub id")
     name = str(name)
     check_kind(config, ModelConfig)
-    refuse("model.", idle_loaded(config, name))
+    refuse_given(config, ("lora_rank", "lora_alpha", "lora_targets"), "here: they are with_adapter's", "model.")
+    made = "on a model that exists; reflect-rl train makes tiny ones of other sizes"
+    refuse_given(config, ("layers", "width", "inner", "heads", "positions", "mimetic"), made, "model.")
+    if config.name != name:
+        refuse_given(config, ("name",), "here: the name is the first argument", "model.")
     if (Path(name) / CONFIG).exists():
         raise UsageError(f"{name} holds players: Players.load({name!r}) loads both, load_model('{name}/policy') one")
     if not ModelConfig(name).is_tiny:
@@ -140,16 +81,23 @@ def claim(config: Config, out: Path) -> None:
         if out.exists() and any(out.iterdir()):
             raise UsageError(f"{out} is not empty and holds no run: choose another --out")
         write_whole(path, dump_config(config).encode())
-    elif found := difference(asdict(read_config(out)), asdict(config)):
+    elif found := difference(as_tables(read_config(out)), as_tables(config)):
         raise UsageError(
             f"{out} holds a run with other settings ({found}): choose another --out, or resume it without a config"
         )
 
 
-def read_config(out: Path) -> Config:
-    """Return the settings of a run. Raises `UsageError` if there is none, or it is damaged."""
+def read_config(out: Path, to_play: bool = False) -> Config:
+    """Return the settings of a run; `to_play` leaves those of its training at their defaults.
+
+    Raises:
+        UsageError: There is none, or it is damaged.
+    """
     try:
-        return parse_config(json.loads((out / CONFIG).read_text(encoding="utf-8")))
+        content = json.loads((out / CONFIG).read_text(encoding="utf-8"))
+        if to_play and isinstance(content, dict):
+            content = {name: value for name, value in content.items() if name not in _OF_TRAINING}
+        return parse_config(content)
     except FileNotFoundError:
         raise UsageError(f"{out} holds no run: train one with `reflect-rl train CONFIG --out {out}`") from None
     except UsageError as error:
@@ -159,16 +107,16 @@ def read_config(out: Path) -> Config:
 
 
 def stage_key(config: Config, stage: str) -> str:
-    """Return a digest of the settings that a stage before RL depends on."""
-    made_from, context = start_model(config).keys()
+    made_from = tiny_name(config) if config.model.is_tiny else ""
     if stage == "base":
         return made_from
     apart = not config.one_model or stage == "data"
     free, settings = _FREE[stage] if apart else _AFTER_SFT, asdict(config)
     kept: dict[str, object] = {key: value for key, value in settings.items() if key not in free}
     kept["env"] = asdict(config.demonstrations)
-    if context:
-        kept["context"] = context
+    if not made_from:  # prompts are cut to a pretrained model's context, less what is reserved for reflections
+        spoken, chat = config.reflection_tokens if config.reflect else 0, ["chat"] * config.model.chat
+        kept["context"] = [config.model.name, config.head, spoken, *chat]
     if "players" in kept:
         kept["players"] = config.one_model  # adapters or models, frozen or not: they are fine-tuned alike
     if "collect" in kept:
@@ -180,7 +128,6 @@ def stage_key(config: Config, stage: str) -> str:
 
 
 def place(config: Config, stage: str, out: Path, shared: Path | None) -> Path:
-    """Return the folder of a stage before RL, which with `shared` serves all runs with its settings."""
     return out / stage if shared is None else shared / f"{stage}-{stage_key(config, stage)}"
 
 
@@ -196,60 +143,3 @@ def link_stage(config: Config, stage: str, out: Path, shared: Path | None, make:
         link.unlink(missing_ok=True)  # one that points nowhere
         link.symlink_to(os.path.relpath(folder.resolve(), out.resolve()), target_is_directory=True)
     return link
-
-
-def load_player(config: Config, out: Path, folder: str) -> LanguageModel:
-    """Return a player of a run: `"policy"`, `"policy-sft"` or `"reflector"`."""
-    if config.model.lora_rank:
-        base = LanguageModel.load(start_model(config).source(out), config.model)
-        player = base.with_adapter(folder.removesuffix("-sft"), config.model, out / folder)
-    else:
-        player = LanguageModel.load(out / folder, config.model)
-    return player if folder == "reflector" else with_head(player, config)
-
-
-def new_player(config: Config, out: Path, name: str) -> LanguageModel:
-    """Return a player before its fine-tuning."""
-    base = LanguageModel.load(start_model(config).source(out), config.model)
-    return base.with_adapter(name, config.model, seed=config.seed) if config.model.lora_rank else base
-
-
-def load_reflector(config: Config, out: Path, policy: LanguageModel, frozen: bool = True) -> Reflector | None:
-    """Return the reflector of a run, if it has one; as an adapter beside the policy's, if the config says so."""
-    if not config.reflect:
-        return None
-    if config.players == "one":
-        model = policy
-    elif config.players == "adapters":
-        model = policy.with_adapter("reflector", config.model, out / "reflector")
-    else:
-        model = load_player(config, out, "reflector")
-    return Reflector(model, config.reflection_tokens, frozen and model is not policy, config.reflections == "sampled")
-
-
-def load_players(
-    run: Path, policy: str = "policy", frozen: bool = True, config: Config | None = None
-) -> tuple[LanguageModel, Reflector | None, Config]:
-    """Return the players of a run and its settings; `policy` is `"policy"` or `"policy-sft"`.
-
-    Whether the reflector is `frozen` matters to those who train it further; `config` takes the place of the run's own.
-
-    Raises:
-        UsageError: There is no run, its training has not ended, or it is damaged.
-    """
-    config = config or read_config(run)
-    if not (run / policy).exists():
-        raise UsageError(f"{run / policy} is missing: finish training with `reflect-rl train --out {run}`")
-    player = load_player(config, run, policy)
-    return player, load_reflector(config, run, player, frozen), config
-
-
-def served_reflector(config: Config, out: Path) -> Reflector:
-    """Return the reflector that a server writes for in RL."""
-    base, trained = start_model(config).source(out), out / "reflector"
-    if config.model.lora_rank:
-        command = f"vllm serve {base} --enable-lora --lora-modules reflector={trained}"
-    else:
-        base, command = trained, f"vllm serve {trained} --served-model-name reflector"
-    model = ServedModel(base, config.rl.reflector_endpoint, command, config.model.chat)
-    return Reflector(model, config.reflection_tokens, sampled=config.reflections == "sampled")

@@ -53,23 +53,21 @@ class Moment(NamedTuple):
 
 
 class Lesson(NamedTuple):
-    """A reflection and the action that follows from it; without a reflection the lesson is left out of the data."""
+    """A reflection and its action; without a reflection it is left out of the data."""
 
     reflection: str | None
     action: str
 
 
 class Teacher(Protocol):
-    """A function from a moment to a reflection and an action: a plain function will do.
+    """A function from a moment to a reflection and an action.
 
     It may have two attributes, both False if missing: `restarts`, whether an observation alone tells all that matters,
     so that a state makes sense without its path; `idles`, whether an action that leaves the plan as long as it was,
     such as reading another file, is a mistake too.
     """
 
-    def __call__(self, moment: Moment, /) -> Lesson | tuple[str | None, str]:
-        """Return a reflection and an action."""
-        ...
+    def __call__(self, moment: Moment, /) -> Lesson | tuple[str | None, str]: ...
 
 
 def ask(teacher: Teacher, moment: Moment, seconds: float = 0.0) -> Lesson:
@@ -128,7 +126,6 @@ class Sayings:
         self._rng = rng
 
     def draw(self, kind: str) -> str:
-        """Return a sentence of a kind, its gaps not yet filled."""
         sentences = self._say[kind]
         return sentences[int(self._rng.integers(len(sentences)))]
 

@@ -27,10 +27,10 @@ from natlang_envs.evaluation.chat_endpoint import ChatEndpoint
 from natlang_envs.evaluation.chat_settings import ChatSettings
 from natlang_envs.files import write_whole
 from natlang_envs.prompt import Choice, enumerate_actions
+from reference_agent.data_set import Meter
 from reference_agent.families import prompts
 from reference_agent.run.bounds import at_least, check_bounds
 from reference_agent.run.config import TeacherConfig
-from reference_agent.run.data_card import Meter
 from reference_agent.teachers.base import FORBIDDEN, Lesson, Moment, Teacher, ask, named_commands
 from reference_agent.teachers.choose import check_options
 
@@ -96,7 +96,7 @@ def described(env: NatLangEnv) -> str:
     return "\n".join(told) or text.split("\n\n")[0]
 
 
-class Answer(NamedTuple):
+class ChatAnswer(NamedTuple):
     """What a model said, and the tokens read and written for it."""
 
     text: str
@@ -112,7 +112,7 @@ class ChatModel:
         self._driver = ChatEndpoint(config.model, ChatSettings(timeout=config.timeout, patience=_PATIENCE))
         self._lock = threading.Lock()
         self._asking: dict[str, threading.Lock] = defaultdict(threading.Lock)
-        self._kept: dict[str, Answer] = {}
+        self._kept: dict[str, ChatAnswer] = {}
         self._used = self._from_disk = self._read = self._written = 0
         self._failed_in_row, self._ever = 0, False
         self._left_out: Counter[str] = Counter()
@@ -148,7 +148,6 @@ class ChatModel:
         return answer.text
 
     def leave_out(self, reason: str) -> None:
-        """Count a lesson that is kept out of the data."""
         with self._lock:
             self._left_out[reason] += 1
 
@@ -159,7 +158,7 @@ class ChatModel:
             left_out = dict(sorted(self._left_out.items()))
             return Meter(self._endpoint, self._used, self._from_disk, self._read, self._written, cost, left_out)
 
-    def _request(self, system: str, prompt: str) -> Answer | None:
+    def _request(self, system: str, prompt: str) -> ChatAnswer | None:
         with self._lock:
             gone = self._failed_in_row >= _GONE
         messages = [{"role": "system", "content": system}, {"role": "user", "content": prompt}]
@@ -177,11 +176,11 @@ class ChatModel:
             return None
         with self._lock:
             self._failed_in_row, self._ever = 0, True
-        return Answer(done.text, done.bill.read, done.bill.written + done.bill.other)
+        return ChatAnswer(done.text, done.bill.read, done.bill.written + done.bill.other)
 
-    def _from_file(self, file: Path | None) -> Answer | None:
+    def _from_file(self, file: Path | None) -> ChatAnswer | None:
         try:
-            return Answer(**json.loads(file.read_text(encoding="utf-8"))["answer"]) if file else None
+            return ChatAnswer(**json.loads(file.read_text(encoding="utf-8"))["answer"]) if file else None
         except FileNotFoundError:
             return None
         except (OSError, ValueError, TypeError, KeyError) as error:

@@ -14,7 +14,7 @@ from reference_agent.teachers.base import named_commands, unseen_names
 _STEP = re.compile(r"^- (.*?)(?:: .*)?$", re.MULTILINE)
 
 
-class Checked(NamedTuple):
+class RuleCount(NamedTuple):
     """A row of the table.
 
     Attributes:
@@ -30,7 +30,7 @@ class Checked(NamedTuple):
     first: str
 
 
-def check_demonstrations(examples: Sequence[Example]) -> list[Checked]:
+def check_demonstrations(examples: Sequence[Example]) -> list[RuleCount]:
     """Return a table of how many demonstrations are not true of their p(s), with a row for each rule.
 
     - `action`: the reflection names the action, and of other listed commands none but the last one in p(s);
@@ -60,13 +60,12 @@ def check_demonstrations(examples: Sequence[Example]) -> list[Checked]:
     return [_row(rule, found[rule]) for rule in ("action", "names", "quotes", "regrets", "verdicts")]
 
 
-def _row(rule: str, found: Sequence[tuple[bool, Example, str]]) -> Checked:
+def _row(rule: str, found: Sequence[tuple[bool, Example, str]]) -> RuleCount:
     faults = [f"{each.task_id}: {each.reflection} ({fault})" for broken, each, fault in found if broken]
-    return Checked(rule, len(found), len(faults), faults[0] if faults else "")
+    return RuleCount(rule, len(found), len(faults), faults[0] if faults else "")
 
 
 def _faults(example: Example) -> Iterator[tuple[str, str]]:
-    """Yield the rules that an example falls under, with what breaks them."""
     said, state = example.reflection, example.state
     last = last_command(state)
     others = [each for each in named_commands(said, example.commands) if each not in (example.action, last)]
@@ -81,7 +80,6 @@ def _faults(example: Example) -> Iterator[tuple[str, str]]:
 
 
 def last_command(state: str) -> str:
-    """Return the last command that p(s) shows; empty where it shows none."""
     head = state.partition("\nObservation: ")[0]
     if f"\n{DONE} " in head:
         return head.rpartition(f"\n{DONE} ")[2].partition("\n")[0].rpartition("; ")[2]

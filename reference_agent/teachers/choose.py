@@ -7,7 +7,7 @@ group `natlang_envs.teachers`; one that is named like an environment's family be
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib import import_module
 from importlib.metadata import entry_points
 from inspect import signature
@@ -25,8 +25,6 @@ from reference_agent.teachers.base import Lesson, Moment, Teacher, plan
 GROUP = "natlang_envs.teachers"
 _PHRASES = Path(__file__).with_name("phrases.toml")
 ORACLE, GENERIC, CHAT = "oracle", "generic", "openai"
-Factory = Callable[..., Teacher]
-
 _BUILT_IN = (*FAMILIES, GENERIC)
 
 
@@ -61,7 +59,6 @@ class Slipping:
         self._teacher, self._share, self._rng = teacher, share, rng
 
     def __call__(self, moment: Moment) -> Lesson:
-        """Return the teacher's reflection, and its action or another."""
         reflection, action = self._teacher(moment)
         others = [each for each in moment.commands if each != action]
         if others and self._rng.random() < self._share:
@@ -102,7 +99,6 @@ class PlanTeacher:
         self._rng, self._sentences = rng, sentences
 
     def __call__(self, moment: Moment) -> Lesson:
-        """Return a sentence that names the next action of the plan, and that action."""
         if not (steps := plan(moment.env)):
             env = type(moment.env).__name__
             raise UsageError(f"{env} has no oracle() or reference(): write a teacher function for it")
@@ -112,7 +108,6 @@ class PlanTeacher:
 
 
 def make(env: NatLangEnv, rng: np.random.Generator, phrases_file: str = "") -> PlanTeacher:
-    """Return the generic teacher; `phrases_file` is a TOML file with the lists `do` and `regret`."""
     path = Path(phrases_file or _PHRASES)
     try:
         told = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -34,7 +34,6 @@ LESSONS = 1  # raise in its place when only the lessons change that the shipped 
 
 
 def tiny_folder() -> Path:
-    """Return the folder of the tiny model of the package."""
     return _SHIPPED / tiny_name(_sampling(WarmupConfig().seed))
 
 
@@ -52,7 +51,6 @@ def base_model(config: Config, report: Report) -> LanguageModel:
 
 
 def tiny_name(config: Config) -> str:
-    """Return the name of the tiny model that the settings make."""
     samples = _samples(config)
     sampled_from = [asdict(samples.demonstrations), samples.history, asdict(samples.teacher), asdict(samples.collect)]
     # Taxi's models of a kind of map are all one.
@@ -80,7 +78,6 @@ def make_tiny(config: Config, report: Report, steps: Path | None = None) -> Lang
 
 
 def _words(env: NatLangEnv) -> list[str]:
-    """Return the words that the tokenizer of a tiny model for an environment keeps as single tokens."""
     if words := own(env.family, "words"):
         return words()
     if env.family in FAMILIES:
@@ -105,6 +102,5 @@ def _samples(config: Config) -> Config:
 
 
 def _sampling(seed: int) -> Config:
-    """Return the settings of the sample prompts that the shipped model has seen."""
     collect = CollectConfig(trajectories=25, policy_trajectories=20, wordings=4)
     return Config(seed=seed, collect=collect, curriculum=(PICKUP,))

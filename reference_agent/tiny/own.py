@@ -14,7 +14,7 @@ from reference_agent.curriculum import Environment, Stage, for_learning
 from reference_agent.data_set import Example
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.run.config import CollectConfig, ModelConfig, WarmupConfig
-from reference_agent.run.telling import Say, Told, say
+from reference_agent.run.progress import ProgressLines, Say, say
 from reference_agent.sft import learned
 from reference_agent.teachers.base import Teacher
 from reference_agent.tiny.warmup import Added, replaced, warm_up
@@ -37,7 +37,7 @@ def tiny_for(
     steps: int = 600,
     say: Say = say,
 ) -> LanguageModel:
-    """Return a tiny model that reads an environment: it copies commands, and finds the label of the one that is named.
+    """Return a tiny model that reads an environment and finds the label of a named command.
 
     That takes one to three minutes of a core where prompts are short. The teacher plays, for the words and the shape of
     prompts: what it chooses is not learned.
@@ -56,7 +56,7 @@ def tiny_for(
     """
     if steps < 1:
         raise UsageError(f"steps is {steps}: give 1 or more")
-    told, samples = Told(say), _played(env, teacher, history)
+    told, samples = ProgressLines(say), _played(env, teacher, history)
     prompts = [policy_prompt(each.state, each.reflection, enumerate_actions(each.commands)) for each in samples]
     commands = max(len(each.commands) for each in samples)
     if not commands:
@@ -72,7 +72,6 @@ def tiny_for(
 
 
 def _played(env: Environment | Stage, teacher: Teacher | str, history: History) -> list[Example]:
-    """Return examples of the teacher, on as many tasks as there are up to a number."""
     stage = for_learning(env if isinstance(env, Stage) else Stage(env), False)
     made = stage.make()
     games = len(set(islice(made.tasks.ids(), _GAMES)))

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import enumerate_actions, policy_prompt
-from reference_agent.checkpoint import Checkpoints, Lessons, random_state
+from reference_agent.checkpoint import Checkpoints, WarmupProgress, random_state
 from reference_agent.collection import Report
 from reference_agent.data_set import Example
 from reference_agent.models.language_model import LanguageModel, NotFinite, check_finite
@@ -78,9 +78,9 @@ def warm_up(
     """
     rng = np.random.default_rng(config.seed)
     optimizer = model.optimizer(config.learning_rate, betas=(0.9, 0.99))
-    at = Lessons(0, 0, [], {}, [])
+    at = WarmupProgress(0, 0, [], {}, [])
     checkpoints = Checkpoints(folder, model)
-    if last := checkpoints.resume(Lessons):
+    if last := checkpoints.resume(WarmupProgress):
         at, (rng.bit_generator.state,) = last, last.random
         checkpoints.load_optimizer(optimizer)
     lessons = _lessons(model, samples, config, rng, add)
@@ -100,7 +100,7 @@ def warm_up(
                     at.step = lesson.steps if level == lesson.levels else at.step
                 report(lesson.name, at.step, lesson.steps, mean)
                 checkpoints.save(replace(at, random=[random_state(rng)]), optimizer, always=False)
-            at = Lessons(at.part + 1, 0, [], at.levels, [])
+            at = WarmupProgress(at.part + 1, 0, [], at.levels, [])
         check_finite(optimizer)
     except NotFinite as error:
         raise UsageError(f"{error} in the warm-up: lower warmup.learning_rate and train with another --out") from None
@@ -109,7 +109,6 @@ def warm_up(
 def _lessons(
     model: LanguageModel, samples: Sequence[Example], config: WarmupConfig, rng: np.random.Generator, add: Add | None
 ) -> list[WarmupLesson]:
-    """Return the lessons in order."""
     states = [(each.state, each.commands) for each in samples]
 
     def find(levels: Levels, count: int) -> tuple[Tensor, float]:
@@ -137,7 +136,6 @@ def soon(step: int) -> float:
 
 
 def noted(loss: Tensor) -> tuple[Tensor, float]:
-    """Return a loss, and its value to report."""
     return loss, float(loss.detach())
 
 

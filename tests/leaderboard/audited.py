@@ -202,7 +202,7 @@ class Patched(Drawing):
     """Replaces the judgement of the audit with one of its own, and waits for the oracle's moves to be believed."""
 
     def __init__(self) -> None:
-        for name, what in (("leaderboard.audit", "Audit"), ("leaderboard.audit.outside", "Outside")):
+        for name, what in (("leaderboard.audit", "Audit"), ("leaderboard.audit.agent_process", "AgentProcess")):
             try:
                 module = __import__(name, fromlist=[what])
                 getattr(module, what).problem = ""

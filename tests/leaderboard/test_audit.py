@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from leaderboard.agent_files import copy_agent_files
 from leaderboard.audit import audit
-from leaderboard.audit.auditing import _so_few, unlisted
+from leaderboard.audit.auditing import _at_most_p, unlisted
 from leaderboard.pack import pack
-from leaderboard.shown import show
 from leaderboard.standings.badges import BADGES_FILE, read_badges
 from natlang_envs import UsageError, unwrap
 from natlang_envs.evaluation import evaluate, load_agent, load_protocol
@@ -87,7 +87,10 @@ def test_calling_an_agent_that_does_not_draw_a_sampler_switches_no_check_off(tmp
 @pytest.fixture
 def of_the_board(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the agents of the tests be made by the board's own loader."""
-    monkeypatch.setattr("leaderboard.audit.outside.show", lambda *given: replace(show(*given), own_loader=True))
+    monkeypatch.setattr(
+        "leaderboard.audit.agent_process.copy_agent_files",
+        lambda *given: replace(copy_agent_files(*given), own_loader=True),
+    )
 
 
 @pytest.mark.usefixtures("of_the_board")
@@ -156,11 +159,11 @@ def test_fresh_tasks_are_none_that_the_board_lists() -> None:
 
 
 @given(st.integers(0, 30), st.integers(0, 200))
-def test_so_few_is_fishers_test(won: int, others: int) -> None:
-    p = _so_few(won, 30, others, 200)
+def test_at_most_p_is_fishers_test(won: int, others: int) -> None:
+    p = _at_most_p(won, 30, others, 200)
     assert 0 < p <= 1
-    assert _so_few(30, 30, others, 200) == 1
-    assert won == 0 or _so_few(won - 1, 30, others, 200) <= p
+    assert _at_most_p(30, 30, others, 200) == 1
+    assert won == 0 or _at_most_p(won - 1, 30, others, 200) <= p
 
 
 @pytest.mark.slow

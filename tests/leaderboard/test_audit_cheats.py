@@ -164,10 +164,12 @@ def test_a_gpu_is_shown_where_it_is_asked_for_and_refused_where_there_is_none(
     monkeypatch.syspath_prepend(str(tmp_path))
     evaluate(load_agent("seeing:agent"), PROTOCOL, out=tmp_path / "run")
     entry = pack(tmp_path / "run", name="agent", out=tmp_path / "submissions")
-    monkeypatch.setattr("leaderboard.audit.outside._GPUS", "kmsg")  # as long as it is a device that is not shown else
+    monkeypatch.setattr(
+        "leaderboard.audit.agent_process._GPUS", "kmsg"
+    )  # as long as it is a device that is not shown else
     with_it = audit(entry, "seeing:agent", "x", gpu=True)
     assert (with_it.same, with_it.open) == (with_it.steps, ())
     assert audit(entry, "seeing:agent", "x").same == 0
-    monkeypatch.setattr("leaderboard.audit.outside._GPUS", "no-such-device*")
+    monkeypatch.setattr("leaderboard.audit.agent_process._GPUS", "no-such-device*")
     with pytest.raises(UsageError, match="this machine has no NVIDIA GPU to show to the agent: leave out --gpu"):
         audit(entry, "seeing:agent", "x", gpu=True)

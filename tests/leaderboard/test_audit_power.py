@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from leaderboard.audit import Audit
-from leaderboard.audit.auditing import EPISODES, _so_few
+from leaderboard.audit.auditing import EPISODES, _at_most_p
 from natlang_envs.evaluation.statistics import paired_p
 
 STEPS = 5  # of an episode; the first error loses it
@@ -65,7 +65,7 @@ def audited(
         p=paired_p(*by_episode),
         fresh=won_fresh,
         played_fresh=EPISODES,
-        fresh_p=_so_few(won_fresh, EPISODES, wins, EPISODES),
+        fresh_p=_at_most_p(won_fresh, EPISODES, wins, EPISODES),
         sampling=True,
         exact=live,
         others=int(differs.any(axis=1).sum()),

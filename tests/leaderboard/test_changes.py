@@ -14,7 +14,7 @@ import pytest
 
 from leaderboard.changes import PROTECTED, check_changes
 from leaderboard.schema import SUBMISSION_FILE, SUBMISSIONS
-from leaderboard.site.downloads import as_csv, as_json, repacked
+from leaderboard.site.exports import as_csv, as_json, repacked
 from leaderboard.standings import standings
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -14,15 +15,15 @@ import pytest
 from leaderboard.audit import audit
 from leaderboard.changes import check_changes
 from leaderboard.pack import pack
-from leaderboard.rounds import ROUNDS_FILE, commit, commitment_file, note_beacon, read_rounds
-from leaderboard.schema import SUBMISSIONS, read_submission
+from leaderboard.rounds import ROUNDS_FILE, commit, commitment_file, note_beacon, read_commitment, read_rounds
+from leaderboard.schema import CHECKPOINTS, SUBMISSIONS, read_submission
 from leaderboard.site import build
 from leaderboard.standings import replay_all, standings
 from leaderboard.standings.badges import BADGES_FILE, note_badge
 from leaderboard.standings.live import LiveRow, live_tables
 from leaderboard.verify import verify
 from natlang_envs import UsageError, unwrap
-from natlang_envs.evaluation import evaluate, load_agent, load_protocol
+from natlang_envs.evaluation import Protocol, evaluate, load_agent, load_protocol
 from natlang_envs.evaluation.live import Round, live_protocol
 from tests.leaderboard.conftest import Finished
 from tests.leaderboard.forge import Forged
@@ -50,7 +51,11 @@ class Calendar:
 
 @pytest.fixture(autouse=True)
 def few_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("natlang_envs.evaluation.live.TASKS", 60)
+    def shorter(name: str) -> Protocol:
+        board = load_protocol(name)
+        return board if board.development else replace(board, live=60)
+
+    monkeypatch.setattr("natlang_envs.evaluation.live.load_protocol", shorter)
     monkeypatch.setattr("leaderboard.audit.auditing.EPISODES", 60)
 
 
@@ -263,6 +268,12 @@ def test_what_cannot_be_committed_is_refused(beside: Path, calendar: Calendar) -
     refused("name: ", name="../up")
 
 
+def test_a_published_player_is_committed_with_all_its_files(beside: Path, calendar: Calendar) -> None:
+    player = Path(__file__).parents[2] / CHECKPOINTS / "slips-100-seed0.json"
+    made = read_commitment(commit(f"reflect-rl:{player}", BOARD, MONTH, "slips", beside=beside))
+    assert made.agent == f"reflect-rl:{player.name}"
+
+
 def test_code_of_an_installed_package_cannot_be_committed_by_its_name(
     beside: Path, calendar: Calendar, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -272,7 +283,7 @@ def test_code_of_an_installed_package_cannot_be_committed_by_its_name(
     class Entry:
         dist = Distribution()
 
-    monkeypatch.setattr("leaderboard.shown.entry_points", lambda **_: [Entry()])
+    monkeypatch.setattr("leaderboard.agent_files.entry_points", lambda **_: [Entry()])
     with pytest.raises(UsageError, match="is code of the package their-agents, which no digest covers"):
         commit("theirs", BOARD, MONTH, "x", beside=beside)
 

@@ -19,11 +19,10 @@ import pytest
 
 from leaderboard.schema import SUBMISSION_FILE, Track
 from leaderboard.site import build
-from leaderboard.site.downloads import as_csv
+from leaderboard.site.entries import player_of
+from leaderboard.site.exports import as_csv, as_of, bibtex, latex, markdown
 from leaderboard.site.overview import addresses, families, repository_of
 from leaderboard.site.pages import About, write_board
-from leaderboard.site.paper import as_of, bibtex, latex, markdown
-from leaderboard.site.players import player_of
 from leaderboard.site.plots import learning_curves
 from leaderboard.standings import standings
 from leaderboard.standings.rows import Row, Table

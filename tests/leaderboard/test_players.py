@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from leaderboard.audit.games import Place
-from leaderboard.audit.outside import Facts
-from leaderboard.audit.player import Player
+from leaderboard.audit.agent_process import AgentFacts
+from leaderboard.audit.player import AuditedAgent
+from leaderboard.audit.sessions import AuditSession
 from leaderboard.players import PLAYERS_FILE, fetch_players, player_names, read_commits
 from leaderboard.schema import CHECKPOINTS, SUBMISSIONS, read_submission
 from leaderboard.standings import standings
@@ -136,15 +136,16 @@ def test_a_player_in_the_tree_plays_as_it_was_recorded(name: str, monkeypatch: p
     monkeypatch.chdir(ROOT)
     entries = [each for each in (ROOT / SUBMISSIONS).rglob("submission.json") if sha256(name) in each.read_text()]
     submission = read_submission(min(entries))
-    player = Player(submission.run.agent)
-    shown = SimpleNamespace(own_loader=True)
-    agent: Any = SimpleNamespace(facts=Facts(**player.facts()), shown=shown, act=player.act, chances=player.chances)
+    player, files = AuditedAgent(submission.run.agent), SimpleNamespace(own_loader=True)
+    agent: Any = SimpleNamespace(
+        facts=AgentFacts(**player.facts()), files=files, act=player.act, chances=player.chances
+    )
     recorded = list(islice(stream_trajectories(min(entries).with_name(TRAJECTORIES_FILE)), 3))
-    with Place(load_protocol(submission.protocol), agent, lambda count: None) as place:
-        led = place.led(recorded)
+    with AuditSession(load_protocol(submission.protocol), agent, lambda count: None) as session:
+        guided = session.guide(recorded)
     # The processor decides between commands that are equally likely but for rounding.
-    assert [each.same + each.drifted for each in led] == [len(each.actions) for each in recorded]
-    assert sum(each.drifted for each in led) <= 0.05 * sum(len(each.actions) for each in recorded)
+    assert [each.same + each.drifted for each in guided] == [len(each.actions) for each in recorded]
+    assert sum(each.drifted for each in guided) <= 0.05 * sum(len(each.actions) for each in recorded)
 
 
 def sha256(name: str) -> str:

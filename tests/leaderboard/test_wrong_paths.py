@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from leaderboard.audit import audit
-from leaderboard.audit.outside import outside
+from leaderboard.audit.agent_process import start_agent
 from leaderboard.baselines import make_baselines
 from leaderboard.pack import read_curve
 from leaderboard.result import LEDGER_FILE
@@ -91,7 +91,10 @@ def test_an_audit_takes_no_empty_beacon(beacon: str, entry: Path) -> None:
 
 @pytest.mark.parametrize("flag", ["network", "gpu", "isolated"])
 def test_what_opens_the_agents_process_is_true_or_false(flag: str) -> None:
-    with pytest.raises(UsageError, match=f"{flag} must be True or False, not 'no'"), outside("random", **{flag: "no"}):
+    with (
+        pytest.raises(UsageError, match=f"{flag} must be True or False, not 'no'"),
+        start_agent("random", **{flag: "no"}),
+    ):
         pass
 
 

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("harbor", reason="Harbor is not installed: run `make libraries` with Python 3.12 or later")
 from harbor.models.task.task import Task
 
-from natlang_envs.autoexplore.harbor import write_tasks
+from natlang_envs.change.harbor import write_tasks
 from tests.natlang_envs.autoexplore.test_harbor import changes, questions
 
 

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from natlang_envs import UsageError
-from natlang_envs.evaluation.chat_connection import connect
-from natlang_envs.evaluation.chat_endpoint import ChatEndpoint, RefusedPromptError
+from natlang_envs.evaluation.chat_endpoint import ChatEndpoint, RefusedPromptError, connect
 from natlang_envs.evaluation.chat_response import Bill, completion_of, pause_asked
 from natlang_envs.evaluation.chat_settings import ChatSettings
 from tests.support.chat_server import Body, Chat, completion, serve

@@ -21,7 +21,7 @@ from natlang_envs.conformance.answer_forms import FORMS
 from natlang_envs.conformance.servers import ChatServer, chat_server
 from natlang_envs.evaluation import AgentInput, agents, chat_endpoint, evaluate, load_protocol, read_run
 from natlang_envs.evaluation.chat_players import ChatPlayer, load_chat, load_react, load_tools
-from natlang_envs.evaluation.model_requests import Budget, Requests, told
+from natlang_envs.evaluation.model_requests import Budget, Requests, report_answers
 from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.evaluation.runner import Progress
 from natlang_envs.trajectory import difference, replay
@@ -73,7 +73,7 @@ def test_each_form_of_an_answer_wins(form: str) -> None:
     for loader in LOADERS.values() if number % 12 == 0 else (load_react,):
         run, played = evaluate(loader(f"form:{form}"), first(1, ("1.4/green-red",)))
         assert all(each.success for each in played), (form, played[0].actions, run.answers)
-        assert not told(run.answers or {}, played).unread
+        assert not report_answers(run.answers or {}, played).unread
 
 
 @pytest.mark.parametrize("shape", ["error of a choice", "stream cut", "stream error, finish"])
@@ -166,7 +166,7 @@ def test_what_is_not_read_costs_a_step_and_is_told(tmp_path: Path) -> None:
     assert "not understood. Answer" not in prompts[0] + prompts[3]
     assert run.answers is not None
     assert run.answers["no command"] == 2
-    found = told(run.answers, [played])
+    found = report_answers(run.answers, [played])
     assert sum(found.read.values()) == len(played.actions) - 2
     assert found.example == "Thought: so Action: fly to the moon"
     assert not found.losses, "two of fifteen answers are not what lost it"
@@ -185,7 +185,7 @@ def test_episodes_that_a_model_cannot_play_are_lost_and_told(tmp_path: Path, mod
     assert {each for episode in played for each in episode.actions} == {mark}
     assert all(difference(each, replay(kitchen().make_env(), each)) is None for each in played)
     ended = mark in ("[context]", "[refused]")
-    assert told(run.answers or {}, played).losses == {mark[1:-1] if ended else "unreadable": 2}
+    assert report_answers(run.answers or {}, played).losses == {mark[1:-1] if ended else "unreadable": 2}
     assert seen[-1].unread == 2
     if ended:
         assert len(server.requests) <= 2 * 3, "nothing more is asked"

@@ -13,11 +13,10 @@ import pytest
 from natlang_envs import UsageError
 from natlang_envs.alfworld import protocols as alfworld_protocols
 from natlang_envs.autoexplore import protocols as explore_protocols
-from natlang_envs.autoexplore.changing.picking import protocols as change_protocols
-from natlang_envs.autoexplore.changing.repositories import change_repositories
 from natlang_envs.autoexplore.dataset.catalogue import catalogue as load_catalogue
-from natlang_envs.autoexplore.freely import protocols as free_protocols
-from natlang_envs.autoexplore.freely.drawing import free_tasks
+from natlang_envs.change import protocols as change_protocols
+from natlang_envs.change.free_edits.task_sampling import free_tasks
+from natlang_envs.change.repositories import change_repositories
 from natlang_envs.dangerous_taxi import protocols as taxi_protocols
 from natlang_envs.dangerous_taxi.tasks import split_of_task
 from natlang_envs.env import unwrap
@@ -62,7 +61,6 @@ def test_the_protocol_files_are_what_the_generator_makes() -> None:
     if any(name.startswith("autoexplore") for name in NAMES):
         made |= {protocol.name: protocol for protocol in explore_protocols.protocols()}
         made |= {protocol.name: protocol for protocol in change_protocols.protocols()}
-        made |= {protocol.name: protocol for protocol in free_protocols.protocols()}
     made |= {protocol.name: protocol for protocol in alfworld_protocols.protocols(official=False)}
     assert sorted([*made, *OFFICIAL]) == NAMES
     folder = Path(taxi_protocols.__file__).parents[1] / "evaluation" / "protocols"

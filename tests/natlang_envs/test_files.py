@@ -142,4 +142,4 @@ def test_no_message_holds_an_error_of_the_system_as_it_is() -> None:
                 told = (ast.unparse(each.value) for each in ast.walk(caught) if isinstance(each, ast.FormattedValue))
                 said += [f"{path}:{caught.lineno}" for each in told if each == caught.name]
     # The player of AutoExplore-ChangeFree is shown it, and what a version shows stays.
-    assert [each for each in said if "freely/patching.py" not in each] == []
+    assert [each for each in said if "free_edits/patching.py" not in each] == []

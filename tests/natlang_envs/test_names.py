@@ -111,7 +111,7 @@ EVALUATED = [
     ({"batch": None}, "batch must be a whole number"),
     ({"concurrency": 1.5}, "concurrency must be a whole number"),
     ({"resume": "no"}, "resume must be True or False, not 'no'"),
-    ({"workers": 2}, r"2 is no crew: give workers=Workers\(count\)"),
+    ({"workers": 2}, r"2 is no workers: give workers=Workers\(count\)"),
     ({"agent": "random"}, r"'random' is no agent: give .* or load_agent\(name\)"),
     ({"agent": RandomAgent}, "<class '.*RandomAgent'> is no agent"),
     ({"protocol": 3}, "3 is no protocol: give a name"),

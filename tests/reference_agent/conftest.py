@@ -34,7 +34,6 @@ QUICK = [
     "sft_reflector.steps=4",
     "sft_policy.steps=4",
     "rl.batch=6",
-    "rl.group=2",
     "rl.minibatch=16",
     "rl.checkpoint_every=1",
     "reflection_tokens=6",

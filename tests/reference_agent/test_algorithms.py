@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 
 import gymnasium
@@ -15,7 +17,7 @@ from safetensors.torch import load_file
 
 from natlang_envs import unwrap
 from natlang_envs.errors import UsageError
-from reference_agent.algorithms import methods
+from reference_agent.algorithms import GROUP, Algorithm, AlgorithmSettings, methods
 from reference_agent.algorithms.methods import compared, credit, grpo, leave_one_out, rloo
 from reference_agent.algorithms.policy_gradient import (
     Learner,
@@ -26,15 +28,15 @@ from reference_agent.algorithms.policy_gradient import (
     with_reference,
 )
 from reference_agent.checkpoint import PREFIX, Checkpoints, Iterations, newest
-from reference_agent.curriculum import Stage, Tasks, passed
+from reference_agent.curriculum import Stage, StageTasks, passed
 from reference_agent.models.language_model import LanguageModel
-from reference_agent.players import Answers, Decision, Reflector, decide
+from reference_agent.players import PolicyAnswers, PolicyDecision, Reflector, decide
 from reference_agent.rlft import Row
 from reference_agent.rlft import reinforce as fine_tune_by_reward
 from reference_agent.rollout import Episode
+from reference_agent.run.bounds import at_least
 from reference_agent.run.config import Config, RLConfig
-from reference_agent.run.config_file import load_config
-from reference_agent.run.idle import idle_rl, without
+from reference_agent.run.config_file import dump_config, load_config, parse_config
 from tests.reference_agent.conftest import quick_config
 
 STATE = "Actions:\n"
@@ -44,7 +46,8 @@ COMMANDS = ("move north", "move south")
 def learner_of(model: LanguageModel, rate: float = 1e-2, **settings: object) -> Learner:
     policy = copy.deepcopy(model)
     optimizer = torch.optim.AdamW(policy.model.parameters(), lr=rate)
-    config = RLConfig(**{"entropy": 0.0, **settings})  # type: ignore[arg-type]
+    own = {"algorithm": settings.pop("algorithm", "ppo"), "options": settings.pop("options", {})}
+    config = RLConfig(**{**own, "entropy": 0.0, **settings})  # type: ignore[arg-type]
     return Learner(policy, optimizer, config, np.random.default_rng(0))
 
 
@@ -76,8 +79,8 @@ def test_the_probability_at_sampling_is_what_the_model_gives_again(model: Langua
 
 
 def test_ppo_makes_what_was_rewarded_likelier_and_stops_where_the_policies_part(model: LanguageModel) -> None:
-    far = learner_of(model, minibatch=16, epochs=6, target_kl=0.0, ratio=10.0)
-    near = learner_of(model, minibatch=16, epochs=6, target_kl=1e-3, ratio=10.0)
+    far = learner_of(model, minibatch=16, options={"epochs": 6, "target_kl": 0.0, "clip": 10.0})
+    near = learner_of(model, minibatch=16, options={"epochs": 6, "target_kl": 1e-3, "clip": 10.0})
     results = []
     for learner in (far, near):
         episodes = sampled(learner, 48)
@@ -92,22 +95,22 @@ def test_ppo_makes_what_was_rewarded_likelier_and_stops_where_the_policies_part(
 
 
 def test_ppos_first_update_is_reinforces_and_clipping_ends_the_pull(model: LanguageModel) -> None:
-    one, other = learner_of(model, epochs=1), learner_of(model)
+    one, other = learner_of(model, options={"epochs": 1}), learner_of(model)
     episodes = sampled(one, 48)
     methods.ppo(one, episodes)
     methods.reinforce(other, episodes)
     for a, b in zip(one.policy.model.parameters(), other.policy.model.parameters(), strict=True):
         torch.testing.assert_close(a, b, rtol=1e-3, atol=1e-4)
     # Long training on one batch runs away without clipping, and with it stays near the policy that sampled.
-    loose = learner_of(model, epochs=40, target_kl=0.0, ratio=1e6)
-    tight = learner_of(model, epochs=40, target_kl=0.0, ratio=0.05)
+    loose = learner_of(model, options={"epochs": 40, "target_kl": 0.0, "clip": 1e6})
+    tight = learner_of(model, options={"epochs": 40, "target_kl": 0.0, "clip": 0.05})
     assert methods.ppo(tight, episodes).kl < methods.ppo(loose, episodes).kl  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("algorithm", ["reinforce", "ppo"])
 def test_micro_batches_add_up_to_the_minibatch(model: LanguageModel, algorithm: str) -> None:
     update: Callable[..., Update] = {"reinforce": methods.reinforce, "ppo": methods.ppo}[algorithm]
-    whole, parts = (learner_of(model, microbatch=size, epochs=1, entropy=0.1) for size in (0, 5))
+    whole, parts = (learner_of(model, microbatch=size, options={"epochs": 1}, entropy=0.1) for size in (0, 5))
     episodes = sampled(whole, 24)
     episodes += episodes[:6]  # met again
     assert update(whole, episodes)[:3] == pytest.approx(update(parts, episodes)[:3], rel=1e-3, abs=1e-5)
@@ -127,7 +130,7 @@ def test_what_is_asked_twice_is_computed_once_and_means_the_same(
         return compute(self, prompts, labels)
 
     monkeypatch.setattr(LanguageModel, "choice_logits_and_states", counted)
-    known: Answers = {}
+    known: PolicyAnswers = {}
     for _ in range(2):
         decisions = decide(learner.policy, None, [STATE] * 40, [COMMANDS] * 40, learner.rng, known=known)
         assert {tuple(each.labels) for each in decisions} == {tuple(decisions[0].labels)}
@@ -145,7 +148,7 @@ def episode(*steps: tuple[str, float], chosen: int = 0) -> Episode:
     """Return an episode of (state, reward) steps."""
     prompt = "Actions:\nA. move north\nB. move south\nChoice:\n"
     return Episode(
-        [Decision(state, prompt, ["A", "B"], chosen, None, -0.7) for state, _ in steps], [r for _, r in steps]
+        [PolicyDecision(state, prompt, ["A", "B"], chosen, None, -0.7) for state, _ in steps], [r for _, r in steps]
     )
 
 
@@ -161,7 +164,7 @@ def test_leave_one_out_compares_the_episodes_of_a_task_and_skips_equal_ones(mode
     good, bad, middle = episode(("s", 9.0)), episode(("s", 0.0)), episode(("s", 1.0), ("t", 2.0))
     rows = leave_one_out([good, bad, middle, bad, bad, bad], 3, 1.0)
     assert placed(rows) == approximately([(1, -1.5), (0, 7.5), (0, -6.0), (0, -1.5)])
-    learner = learner_of(model, group=3)
+    learner = learner_of(model, algorithm="rloo", options={"group": 3})
     assert rloo(learner, [good, bad, middle, bad, bad, bad]).skipped == pytest.approx(3 / 7)
     before = copy.deepcopy(learner.policy.model.state_dict())
     rloo(learner, [bad] * 6)
@@ -174,7 +177,7 @@ def test_grpo_measures_returns_by_the_spread_of_their_group(model: LanguageModel
     assert placed(compared([good, bad, long, bad], 4)) == approximately(
         [(1, 1 / 11**0.5), (0, 5 / 11**0.5), (0, -3 / 11**0.5), (0, 1 / 11**0.5), (0, -3 / 11**0.5)]
     )
-    learner = learner_of(model, algorithm="grpo", group=2)
+    learner = learner_of(model, algorithm="grpo", options={"group": 2})
     assert grpo(learner, [good, bad, bad, bad]).skipped == 0.5
     assert grpo(learner, [bad] * 4) == Update(updates=0, skipped=1.0), "no loss, no entropy: none was computed"
 
@@ -182,9 +185,8 @@ def test_grpo_measures_returns_by_the_spread_of_their_group(model: LanguageModel
 def test_the_distance_to_the_policy_before_rl_holds_it_back(model: LanguageModel) -> None:
     chances, distances = {}, {}
     for weight in (1e-9, 10.0):
-        learner = learner_of(
-            model, 1e-3, algorithm="ppo", minibatch=16, epochs=6, target_kl=0.0, ratio=10.0, reference_kl=weight
-        )
+        options = {"epochs": 6, "target_kl": 0.0, "clip": 10.0, "reference_kl": weight}
+        learner = learner_of(model, 1e-3, minibatch=16, options=options)
         before = [each.detach().clone() for each in learner.policy.parameters()]
         learner = learner._replace(reference=before)
         episodes = sampled(learner, 48)
@@ -204,17 +206,16 @@ def test_the_distance_to_the_policy_before_rl_holds_it_back(model: LanguageModel
 def test_gigpo_adds_the_credit_among_repeated_states_to_the_episodes() -> None:
     # Both begin alike in a; one goes on rightly from b, the other wrongly.
     right, wrong = episode(("a", -1.0), ("b", 10.0)), episode(("a", -1.0), ("b", -10.0))
-    rows = credit([right, wrong], RLConfig(reward_scale=1.0, group=2))
+    rows = credit([right, wrong], RLConfig("gigpo", {"group": 2}, reward_scale=1.0))
     assert placed(rows) == approximately([(1, 20.0), (1, -20.0), (0, 20.0), (0, -20.0)])
     # A state met once has the episode's credit alone; one met twice in an episode is compared with itself.
     lone, loop = episode(("a", 4.0)), episode(("c", -2.0), ("c", 2.0))
-    rows = credit([lone, loop], RLConfig(reward_scale=1.0, group=2))
+    rows = credit([lone, loop], RLConfig("gigpo", {"group": 2}, reward_scale=1.0))
     assert placed(rows) == approximately([(1, -1.0), (0, 2.0), (0, -3.0)])
 
 
 def test_the_critic_learns_what_states_are_worth_and_its_advantages_are_generalised(model: LanguageModel) -> None:
-    settings = {"algorithm": "ppo", "critic": True}
-    learner = learner_of(model, **settings, reward_scale=1.0, target_kl=0.0)
+    learner = learner_of(model, options={"critic": True, "target_kl": 0.0}, reward_scale=1.0)
     critic = methods.make_critic(learner.policy)
     optimizer = torch.optim.AdamW([*learner.policy.model.parameters(), *critic.parameters()], lr=3e-3)
     learner = learner._replace(critic=critic, optimizer=optimizer)
@@ -236,11 +237,11 @@ PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
 DROPOFF = "NatLang/DangerousTaxi-Dropoff-v0"
 EVERY = {
     "reinforce": (),
-    "rloo": ("rl.algorithm='rloo'",),
-    "ppo": ("rl.algorithm='ppo'", "rl.target_kl=0.0", "rl.epochs=2"),
-    "critic": ("rl.algorithm='ppo'", "rl.critic=true", "rl.epochs=2"),
-    "gigpo": ("rl.algorithm='gigpo'",),
-    "grpo": ("rl.algorithm='grpo'", "rl.reward_scale=1.0", "rl.reference_kl=0.1", "rl.epochs=2"),
+    "rloo": ("rl.algorithm='rloo'", "rl.rloo.group=2"),
+    "ppo": ("rl.algorithm='ppo'", "rl.ppo.target_kl=0.0", "rl.ppo.epochs=2"),
+    "critic": ("rl.algorithm='ppo'", "rl.ppo.critic=true", "rl.ppo.epochs=2"),
+    "gigpo": ("rl.algorithm='gigpo'", "rl.gigpo.group=2"),
+    "grpo": ("rl.algorithm='grpo'", "rl.grpo.group=2", "rl.grpo.reference_kl=0.1", "rl.grpo.epochs=2"),
     "dropout": ("rl.algorithm='ppo'", "rl.dropout='always'", "rl.dropout_rate=0.3"),
 }
 
@@ -254,8 +255,7 @@ def fine_tune(
 ) -> list[Row]:
     """Do the RL of a run's settings."""
     rest = {"history": config.history, "seed": config.seed, "folder": folder, "report": report}
-    settings = without(config.rl, idle_rl(config.rl))  # what the presets say of other algorithms
-    return fine_tune_by_reward(policy, reflector, config.stages, settings, **rest)  # type: ignore[arg-type]
+    return fine_tune_by_reward(policy, reflector, config.stages, config.rl, **rest)  # type: ignore[arg-type]
 
 
 def tuned(model: LanguageModel, config: Config, folder: Path, crash_at: int = 0) -> tuple[LanguageModel, list[Row]]:
@@ -291,7 +291,7 @@ def test_dropout_matters_only_where_it_is_on(model: LanguageModel, out: Path) ->
     ends = {}
     for where in ("off", "updates", "always"):
         rate = 0.0 if where == "off" else 0.3
-        settings = ("rl.algorithm='ppo'", "rl.epochs=2", f"rl.dropout_rate={rate}", f"rl.dropout='{where}'")
+        settings = ("rl.algorithm='ppo'", "rl.ppo.epochs=2", f"rl.dropout_rate={rate}", f"rl.dropout='{where}'")
         config = quick_config(*settings, stages=(1,))
         state = torch.get_rng_state()
         policy, curve = tuned(model, config, out / where)
@@ -306,7 +306,7 @@ def test_a_stage_ends_early_where_it_succeeds_and_the_next_goes_on(model: Langua
     easy = Stage(PICKUP, iterations=4, advance_at=0.001, advance_after=2, longest_plan=2)
     stages = (easy, Stage(DROPOFF, iterations=1))
     # A policy that draws evenly meets some successes on plans of two steps within 48 games of 30 steps.
-    config = replace(quick_config("rl.batch=48", "rl.group=1"), curriculum=stages)
+    config = replace(quick_config("rl.batch=48"), curriculum=stages)
     _, curve = tuned(model, config, out / "easy")
     assert [(row["stage"], row["iteration"]) for row in curve] == [(0, 1), (0, 2), (1, 1)]
     _, again = tuned(model, config, out / "easy")
@@ -326,18 +326,18 @@ def test_passing_looks_at_the_last_batches_of_its_own_stage() -> None:
 
 
 def test_a_stage_narrows_its_tasks() -> None:
-    tasks = Tasks(Stage(DROPOFF, longest_plan=8, env_kwargs={"split": "train", "map": "generated"}))
+    tasks = StageTasks(Stage(DROPOFF, longest_plan=8, env_kwargs={"split": "train", "map": "generated"}))
     env = unwrap(gymnasium.make(DROPOFF, split="train", map="generated"))
     rng = np.random.default_rng(0)
     for _ in range(5):
         env.reset(options={"task_id": tasks.draw(rng)})
         assert len(env.oracle()) <= 8
     with pytest.raises(UsageError, match="has a plan of at most 1 steps"):
-        Tasks(Stage(DROPOFF, longest_plan=1)).draw(rng)
+        StageTasks(Stage(DROPOFF, longest_plan=1)).draw(rng)
 
 
 def test_a_loss_that_is_not_finite_stops_and_keeps_the_last_good_checkpoint(model: LanguageModel, out: Path) -> None:
-    config = quick_config("rl.group=1", stages=(4,))
+    config = quick_config(stages=(4,))
     with pytest.raises(CrashedError):
         tuned(model, config, out, crash_at=2)
     good = newest(out)
@@ -345,7 +345,7 @@ def test_a_loss_that_is_not_finite_stops_and_keeps_the_last_good_checkpoint(mode
     # The folder is another run's for `inputs.json`, which is not what this test is about.
     for name in ("inputs.json", "left.json"):
         (out / name).unlink()
-    wild = quick_config("rl.group=1", "rl.learning_rate=1e30", stages=(4,))
+    wild = quick_config("rl.learning_rate=1e30", stages=(4,))
     with pytest.raises(UsageError, match=rf"in iteration [34] of stage 0: lower rl\.learning_rate.*{PREFIX}0-"):
         tuned(model, wild, out)
     kept = newest(out)
@@ -356,7 +356,7 @@ def test_a_loss_that_is_not_finite_stops_and_keeps_the_last_good_checkpoint(mode
 def test_a_loss_that_is_not_finite_before_the_first_checkpoint_leaves_the_warm_start(
     model: LanguageModel, out: Path
 ) -> None:
-    wild = quick_config("rl.group=1", "rl.learning_rate=1e30", "rl.checkpoint_every=1000", stages=(4,))
+    wild = quick_config("rl.learning_rate=1e30", "rl.checkpoint_every=1000", stages=(4,))
     with pytest.raises(UsageError, match=r"with another --out; there is no checkpoint yet, and the warm start stays$"):
         tuned(model, wild, out)
     assert newest(out) is None
@@ -384,16 +384,87 @@ def test_the_newest_checkpoint_is_that_of_the_largest_numbers(model: LanguageMod
 
 def test_settings_that_cannot_be_are_named() -> None:
     for setting, words in {
-        "rl.algorithm='dpo'": "rl.algorithm",
-        "rl.critic=true": "rl.critic has no effect in",
-        "rl.reference_kl=0.1": "rl.reference_kl has no effect in 'reinforce': set rl.algorithm to 'ppo'",
-        "rl.reference_kl=-1": "give 0 or more",
+        "rl.algorithm='dpo'": r"unknown rl\.algorithm 'dpo': choose one of ppo, reinforce",
         "rl.dropout_rate=2": "give a number from 0 to 1",
-        "rl.epochs=0": "give 1 or more",
+        "rl.reinforce.baseline='median'": "unknown rl.reinforce.baseline 'median'",
         "rl.dropout='maybe'": "rl.dropout",
         "curriculum=[{env_kwargs={horizon=3}}]": "'horizon' is in env_kwargs and in a stage's",
     }.items():
         with pytest.raises(UsageError, match=words):
             load_config(None, [setting, "env_kwargs={horizon=5}"])
-    with pytest.raises(UsageError, match="compares episodes of a task"):
-        load_config(None, ["rl.algorithm='rloo'"])
+    for setting, words in {
+        "rl.ppo.reference_kl=-1": "rl.ppo.reference_kl is -1.0: give 0 or more",
+        "rl.ppo.epochs=0": "rl.ppo.epochs is 0: give 1 or more",
+    }.items():
+        with pytest.raises(UsageError, match=words):
+            load_config(None, ["rl.algorithm='ppo'", setting])
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (["rl.critic=true"], r"unknown config key 'rl\.critic': choose one of rl\.ppo\.critic$"),
+        (["rl.group=2"], r"'rl\.group': choose one of rl\.rloo\.group, rl\.grpo\.group, rl\.gigpo\.group$"),
+        (["rl.clip=0.3"], r"'rl\.clip': choose one of rl\.ppo\.clip, rl\.grpo\.clip, rl\.gigpo\.clip$"),
+        (["rl.ratio=0.3"], r"'rl\.ratio': choose one of rl\.ppo\.clip, rl\.grpo\.clip, rl\.gigpo\.clip$"),
+        (["sft_policy.clip=0.3", "rl.algorithm='ppo'"], r"'sft_policy\.clip': choose one of rl\.ppo\.clip"),
+        (["rl.ppo.epochs=2"], r"^rl\.ppo has settings of another algorithm: set rl\.algorithm='ppo', or leave it out$"),
+        (["rl.algorithm='ppo'", "rl.ppo.group=2"], r"'rl\.ppo\.group': choose one of rl\.rloo\.group"),
+        (["rl.options={}"], r"unknown config key 'rl\.options'"),
+    ],
+)
+def test_a_setting_that_the_algorithm_does_not_read_is_refused_with_where_it_belongs(
+    settings: list[str], words: str
+) -> None:
+    with pytest.raises(UsageError, match=words):
+        load_config(None, settings)
+
+
+def test_a_change_of_algorithm_drops_the_table_of_the_one_before(tmp_path: Path) -> None:
+    critic = Path("taxi-pickup/ppo-critic")
+    assert load_config(critic).rl.options.critic
+    changed = load_config(critic, ["rl.algorithm='grpo'", "rl.grpo.group=3"]).rl
+    assert (changed.algorithm, changed.group, changed.batch, changed.minibatch) == ("grpo", 3, 96, 256)
+    assert load_config(critic, ["rl.ppo.critic=false", "rl.algorithm='ppo'"]).rl.options.epochs == 4
+    assert load_config(critic, ["rl.rloo.group=3", "rl.ppo.epochs=2"], for_many=True).rl.options.epochs == 2
+    with pytest.raises(UsageError, match=r"unknown setting 'rl\.grpo\.critic'"):
+        RLConfig("grpo", {"critic": True})
+
+
+@dataclass(frozen=True)
+class Louder(AlgorithmSettings):
+    """Settings of an algorithm that is defined in this file."""
+
+    volume: int = at_least(1, 3)
+    group: int = at_least(2, 2)
+
+
+heard: list[tuple[int, int]] = []
+
+
+def shout(learner: Learner, episodes: list[Episode]) -> Update:
+    """Note what there is to learn from, and learn nothing."""
+    heard.append((learner.config.options.volume, len(episodes)))
+    return Update(updates=0)
+
+
+SHOUT = Algorithm(shout, Louder, compares=True)
+
+
+def test_an_algorithm_of_one_file_is_chosen_by_its_name(
+    model: LanguageModel, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = EntryPoints([EntryPoint("shout", f"{__name__}:SHOUT", GROUP)])
+    monkeypatch.setattr("reference_agent.algorithms.entry_points", lambda group, **named: entry.select(**named))
+    chosen = ("rl.algorithm='shout'", "rl.shout.volume=5", "rl.shout.group=3")
+    config = quick_config(*chosen, stages=(2,))
+    assert parse_config(json.loads(dump_config(config))) == config
+    _, curve = tuned(model, config, out)
+    assert (heard, [row["updates"] for row in curve]) == ([(5, 6)] * 2, [0, 0])
+    for setting, words in {
+        "rl.shout.volume=0": r"rl\.shout\.volume is 0: give 1 or more",
+        "rl.shout.group=4": r"rl\.shout\.group 4 does not divide rl\.batch 6",
+        "rl.volume=2": r"'rl\.volume': choose one of rl\.shout\.volume$",
+    }.items():
+        with pytest.raises(UsageError, match=words):
+            quick_config(*chosen, setting)

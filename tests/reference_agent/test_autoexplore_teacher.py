@@ -25,7 +25,7 @@ from reference_agent.families.autoexplore.visits import part_of
 from reference_agent.models.tokenizer import PromptReader
 from reference_agent.run.config import TeacherConfig
 from reference_agent.teachers.base import Moment
-from reference_agent.teachers.check import Checked, check_demonstrations
+from reference_agent.teachers.check import RuleCount, check_demonstrations
 from reference_agent.teachers.choose import make_teacher
 
 EXPLORE = "NatLang/AutoExplore-v0"
@@ -36,7 +36,7 @@ _MATCH = re.compile(r"(?:The name )?(\S+) (?:has|goes with) (\S+?)(?: in its nam
 _GOES_ON = re.compile(r"^(?:This part has )?(.*?),? (?:not|but no) (.*?)(?: here)?; (?:the file|it) goes on: ")
 
 
-def rows(examples: Sequence[Example]) -> dict[str, Checked]:
+def rows(examples: Sequence[Example]) -> dict[str, RuleCount]:
     return {row.rule: row for row in check_demonstrations(examples)}
 
 

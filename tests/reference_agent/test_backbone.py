@@ -300,7 +300,7 @@ def test_presets_are_configs() -> None:
         assert load_config(Path(path.stem)) == load_config(path)
     paper = load_config(Path("paper"))
     assert (paper.model.name, paper.model.lora_rank, paper.model.lora_alpha) == ("gpt2-xl", 64, 16)
-    assert (paper.rl.learning_rate, paper.rl.clip, paper.rl.weight_decay) == (2e-4, 0.3, 1e-3)
+    assert (paper.rl.learning_rate, paper.rl.max_norm, paper.rl.weight_decay) == (2e-4, 0.3, 1e-3)
     with pytest.raises(UsageError, match=r"preset: .*paper"):
         load_config(Path("papers"))
 

@@ -16,6 +16,7 @@ import torch
 
 from natlang_envs.errors import UsageError
 from reference_agent import Moment, WritingPolicy, collect, fine_tune_policy, fine_tune_reflector, load_model, reinforce
+from reference_agent.algorithms.methods import GroupPassesSettings, PPOSettings, ReinforceSettings, RLOOSettings
 from reference_agent.collection import gather
 from reference_agent.curriculum import Stage
 from reference_agent.data_set import Example
@@ -30,10 +31,9 @@ from reference_agent.run.config import (
     SFTConfig,
     TeacherConfig,
 )
-from reference_agent.run.config_file import load_config, parse_config
+from reference_agent.run.config_file import parse_config
 from reference_agent.run.pipeline import check_environments
 from reference_agent.run.stages import stage_key
-from tests.reference_agent.conftest import QUICK
 from tests.support.corridor import Corridor
 
 PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
@@ -64,7 +64,18 @@ class Wavering:
         return f"So I {action}.", moment.commands[0] if lost else action
 
 
-PPO = {"algorithm": "ppo"}
+def passes(**at: Any) -> list[tuple[str, Case]]:
+    return [
+        case("epochs", 1, target_kl=0.0, **at),
+        case("clip", 1e-6, target_kl=0.0, **at),
+        case("target_kl", 1e-9, minibatch=4, **at),
+        case("reference_kl", 5.0, target_kl=0.0, **at),
+        case("exact_kl", True, reference_kl=5.0, target_kl=0.0, **at),
+        case("exact_kl", True, "without reference_kl", **at),
+    ]
+
+
+OF_ALGORITHMS = {ReinforceSettings: "reinforce", PPOSettings: "ppo", RLOOSettings: "rloo", GroupPassesSettings: "gigpo"}
 CASES: dict[type, list[tuple[str, Case]]] = {
     CollectConfig: [
         case("env", PICKUP, "has no effect here: the environment is the first argument"),
@@ -88,7 +99,7 @@ CASES: dict[type, list[tuple[str, Case]]] = {
             case("learning_rate", 1e-4),
             case("learning_rate", -1.0, "give a number above 0"),
             case("weight_decay", 10.0),
-            case("clip", 1e-4),
+            case("max_norm", 1e-4),
             case("microbatch", 2),
         ]
     ),
@@ -102,45 +113,28 @@ CASES: dict[type, list[tuple[str, Case]]] = {
     ],
     RLConfig: [
         case("algorithm", "ppo"),
+        case("options", {"baseline": "none"}),
+        case("options", {"group": 2}, "unknown setting 'rl.reinforce.group'"),
         case("batch", 4),
         case("minibatch", 4),
         case("microbatch", 2),
-        case("epochs", 1, target_kl=0.0, **PPO),
-        case("ratio", 1e-6, target_kl=0.0, **PPO),
-        case("target_kl", 1e-9, minibatch=4, **PPO),
-        *(case(name, 9, "which reads baseline, reward_scale") for name in ("epochs", "ratio", "target_kl")),
-        case("epochs", 9, "which reads reward_scale", algorithm="rloo", group=2),
-        case("reference_kl", 5.0, target_kl=0.0, **PPO),
-        case("reference_kl", 5.0, "has no effect in 'reinforce'"),
-        case("critic", True, **PPO),
-        case("critic", True, "has no effect in 'reinforce'"),
         case("dropout", "always", dropout_rate=0.4, at_first="updates"),
         case("dropout", "updates", "on a model without dropout"),
         case("dropout_rate", 0.4, dropout="updates", at_first=0.1),
         case("dropout_rate", 0.4, "while rl.dropout is 'off'"),
         case("learning_rate", 1e-5),
         case("weight_decay", 50.0),
-        case("clip", 1e-4),
+        case("max_norm", 1e-4),
         case("entropy", 1.0),
         case("entropy", 1.0, "on a policy that writes", head="text"),
-        case("reward_scale", 50.0, baseline="none"),
-        case("reward_scale", 50.0, "which reads epochs", algorithm="grpo", group=2),
-        case("group", 2),
-        case("group", 4, "does not divide"),
-        case("group", 1, "set rl.group to 2 or more", algorithm="rloo"),
-        case("baseline", "none"),
-        *(case("baseline", "none", "which reads ", algorithm=name, group=2) for name in ("rloo", "grpo", "gigpo")),
-        case("baseline", "none", "beside a critic", critic=True, **PPO),
-        case("discount", 0.5, reward_scale=10.0, baseline="none"),
+        case("reward_scale", 50.0, options={"baseline": "none"}),
+        case("discount", 0.5, reward_scale=10.0, options={"baseline": "none"}),
         case("discount", 1.5, "give a number from 0 to 1"),
-        *(case("discount", 0.5, algorithm=name, group=2) for name in ("rloo", "gigpo")),
-        case("discount", 0.5, critic=True, **PPO),
+        *(case("discount", 0.5, algorithm=name, options={"group": 2}) for name in ("rloo", "gigpo")),
+        case("discount", 0.5, algorithm="ppo", options={"critic": True}),
         case("normalise", "episode"),
-        *(case("normalise", "episode", algorithm=name, group=2) for name in ("rloo", "grpo")),
-        case("normalise", "episode", **PPO),
-        case("exact_kl", True, reference_kl=5.0, target_kl=0.0, **PPO),
-        case("exact_kl", True, "without rl.reference_kl", **PPO),
-        case("exact_kl", True, "on a policy that writes", reference_kl=5.0, head="text", **PPO),
+        *(case("normalise", "episode", algorithm=name, options={"group": 2}) for name in ("rloo", "grpo")),
+        case("normalise", "episode", algorithm="ppo"),
         case("validate_every", 1, env=PICKUP),
         case("validate_every", 1, "of an environment's id: register yours"),
         case("validate_every", 1, "learns from 'validation' itself", env=PICKUP, split="validation"),
@@ -151,6 +145,16 @@ CASES: dict[type, list[tuple[str, Case]]] = {
         case("checkpoint_every", 1),
         case("reflector_endpoint", "http://localhost:1/v1", "here: reflect-rl train asks the server"),
     ],
+    ReinforceSettings: [case("baseline", "none"), case("baseline", "step", "nothing to compare", batch=1)],
+    PPOSettings: [
+        *passes(),
+        case("exact_kl", True, "on a policy that writes", reference_kl=5.0, head="text"),
+        case("baseline", "none"),
+        case("baseline", "none", "beside a critic", critic=True),
+        case("critic", True),
+    ],
+    RLOOSettings: [case("group", 2, at_first=3), case("group", 4, "does not divide"), case("group", 1, "2 or more")],
+    GroupPassesSettings: [*passes(group=2), case("group", 2, at_first=3), case("group", 1, "2 or more")],
     ModelConfig: [
         case("name", "smollm2", "the name is the first argument"),
         *(case(name, 8, "on a model that exists") for name in ("layers", "width", "inner", "positions")),
@@ -255,6 +259,9 @@ def result(kind: type, values: dict[str, Any], model: LanguageModel, examples: l
         return played(CollectConfig(**{"trajectories": 3, "policy_trajectories": 3, **values}))
     if issubclass(kind, SFTConfig):
         return tuned(model, examples, kind(**{"steps": 3, "batch": 4, **values}), head, reflect)
+    if algorithm := OF_ALGORITHMS.get(kind):
+        own = {each.name: values.pop(each.name) for each in fields(kind) if each.name in values}
+        kind, values = RLConfig, {**values, "algorithm": algorithm, "options": own}
     if kind is RLConfig:
         env, split = values.pop("env", walk_on), values.pop("split", None)
         stage = Stage(env, 3 if env == PICKUP else 2, env_kwargs={"split": split} if split else {})
@@ -313,41 +320,6 @@ def test_a_setting_changes_the_result_or_is_refused(
         if key not in unchanged:
             unchanged[key] = of(before, "before")
         assert unchanged[key] != of(changed, "changed")
-
-
-# Of a config, only what the user gives is refused: from presets it inherits more than it needs.
-
-
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        (["reflect=false", "sft_policy.doubt=0.2"], r"^sft_policy\.doubt has no effect without reflections"),
-        (["reflect=false", "reflection_tokens=9"], "^reflection_tokens has no effect without a reflector"),
-        (["head='saycan'", "sft_policy.smoothing=0.1"], r"^sft_policy\.smoothing has no effect with the head 'saycan'"),
-        (["players='one'", "sft_policy.steps=9"], r"^sft_policy\.steps has no effect in one model"),
-        (["sft_policy.steps=0", "sft_policy.batch=9"], r"^sft_policy\.batch has no effect in a warm start of no steps"),
-        (["rl.ratio=0.3"], r"^rl\.ratio has no effect in 'reinforce'"),
-        (["model.lora_alpha=32"], r"^model\.lora_alpha has no effect without adapters"),
-        (["model.name='gpt2'", "model.layers=2"], r"^model\.layers has no effect on 'gpt2': they make a tiny model"),
-        (["model.name='gpt2'", "warmup.steps=2"], r"^warmup\.steps has no effect on 'gpt2', which is pretrained"),
-        ([f"curriculum=[{{env='{PICKUP}', advance_after=3}}]"], r"^curriculum\.advance_after has no effect while"),
-    ],
-)
-def test_a_setting_given_to_a_run_that_has_no_effect_is_refused(
-    settings: list[str], words: str, tmp_path: Path
-) -> None:
-    with pytest.raises(UsageError, match=f"{words}.*: leave it out$"):
-        load_config(None, settings)
-    load_config(None, settings, for_many=True)
-
-
-def test_what_a_file_of_the_users_own_says_is_given_and_what_a_preset_says_is_not(tmp_path: Path) -> None:
-    file = tmp_path / "mine.toml"
-    file.write_text("reflect = false\n[sft_policy]\ndoubt = 0.3\n")
-    with pytest.raises(UsageError, match=r"^sft_policy\.doubt has no effect without reflections"):
-        load_config(file)
-    assert load_config(Path("presets/shipped"), ["reflect=false"]).sft_policy.doubt
-    assert load_config(Path("presets/shipped"), QUICK).rl.group == 2
 
 
 def test_heads_have_the_names_of_the_settings(model: LanguageModel) -> None:

@@ -29,7 +29,7 @@ from reference_agent import CollectConfig, Players, PolicySFTConfig, RLConfig, S
 from reference_agent.data_set import Example
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.players import Reflector
-from reference_agent.run.inputs import described
+from reference_agent.run.fingerprint import described
 from tests.support.corridor import Corridor
 
 FEW = CollectConfig(trajectories=2, policy_trajectories=2)
@@ -182,9 +182,9 @@ def test_what_is_no_stage_is_named(given: Any, model: LanguageModel) -> None:
         (lambda: Stage("", True), "curriculum.iterations is True: give a whole number"),
         (lambda: Players.of(history="all"), "history must be 'full', 'none', 'commands' or a number"),  # type: ignore[arg-type]
         (lambda: Players.of(reflection_tokens=0), "reflection_tokens is 0: give 1 or more"),
-        (lambda: RLConfig(clip=0), "rl.clip is 0: give a number above 0, or inf for no limit"),
+        (lambda: RLConfig(max_norm=0), "rl.max_norm is 0: give a number above 0, or inf for no limit"),
         (lambda: RLConfig(weight_decay=-0.1), "rl.weight_decay is -0.1: give 0 or more"),
-        (lambda: RLConfig(algorithm="ppo", ratio=0.0), "rl.ratio is 0.0: give a number above 0"),
+        (lambda: RLConfig("ppo", {"clip": 0.0}), "rl.ppo.clip is 0.0: give a number above 0"),
         (lambda: Players.of(torch.nn.Linear(1, 1)), "is no player: give LanguageModel.of"),  # type: ignore[arg-type]
         (lambda: Players.of(settings={"chat": True}), "give a ModelConfig"),  # type: ignore[arg-type]
         (lambda: collect(walk_on, "oracle", {"negatives": 0}), "give a CollectConfig"),  # type: ignore[arg-type]
@@ -209,7 +209,7 @@ def test_settings_of_the_other_player_are_refused(examples: list[Example]) -> No
 
 
 def test_an_infinite_clip_limits_nothing(model: LanguageModel, examples: list[Example]) -> None:
-    free, wide = (rrl.fine_tune_policy(model.copy(), examples, PolicySFTConfig(1, 4, clip=c)) for c in (inf, 1e9))
+    free, wide = (rrl.fine_tune_policy(model.copy(), examples, PolicySFTConfig(1, 4, max_norm=c)) for c in (inf, 1e9))
     assert free.fingerprint() == wide.fingerprint() != model.fingerprint()
 
 

@@ -66,7 +66,7 @@ def test_shaped_rewards_that_come_to_the_same_move_no_weight(
 ) -> None:
     # From Python 3.12 on, `sum` rounds once.
     assert len({reduce(add, each.rewards) for each in SHAPED}) > 1, "their sums differ by rounding"
-    learner = learner_of(model, group=len(SHAPED))
+    learner = learner_of(model, algorithm=update.__name__, options={"group": len(SHAPED)})
     before = weights_of(learner.policy)
     assert update(learner, SHAPED) == Update(updates=0, skipped=1.0)
     assert torch.equal(before, weights_of(learner.policy))
@@ -77,14 +77,15 @@ def test_a_curve_leaves_out_what_was_not_computed(model: LanguageModel) -> None:
         def _act(self, command: str) -> Outcome:
             return super()._act(command)._replace(reward=0.0)
 
-    settings = RLConfig(algorithm="grpo", batch=4, group=4)
+    settings = RLConfig("grpo", {"group": 4}, batch=4)
     (row,) = reinforce(model.copy(), None, Stage(lambda: Even("train"), 1), settings)
     assert row["skipped"] == 1.0
     assert not {"loss", "entropy", "gradient_norm"} & row.keys()
 
 
 def critical(model: LanguageModel, **settings: object) -> Learner:
-    learner = learner_of(model, algorithm="ppo", critic=True, **settings)
+    options = {"critic": True, "epochs": settings.pop("epochs", 4)}
+    learner = learner_of(model, options=options, **settings)
     critic = methods.make_critic(learner.policy)
     return learner._replace(critic=critic, optimizer=learner.policy.optimizer(1e-3, 0.0, critic.parameters()))
 
@@ -102,7 +103,7 @@ def test_a_fresh_critics_advantages_are_centred(model: LanguageModel, monkeypatc
 
 
 def test_the_critics_gradient_is_clipped_and_in_the_norm(model: LanguageModel) -> None:
-    learner = critical(model, clip=1.0, epochs=1, minibatch=100)
+    learner = critical(model, max_norm=1.0, epochs=1, minibatch=100)
     episodes = [episode(("s", 1000.0)), episode(("t", -500.0))]
     plain = critical(copy.deepcopy(model))
     assert plain.critic is not None
@@ -141,8 +142,9 @@ def test_a_reward_that_is_no_number_is_named_with_its_task(algorithm: str, rewar
         r"^the environment's reward for '(go|light).*' in task 'room-\d/room-\d' is -?(nan|inf): mend the environment$"
     )
     before = weights_of(model)
+    group = {"group": 2} if algorithm in ("rloo", "grpo", "gigpo") else {}
     with pytest.raises(UsageError, match=words):
-        reinforce(model, None, stage, RLConfig(algorithm=algorithm, batch=4, group=2))
+        reinforce(model, None, stage, RLConfig(algorithm, group, batch=4))
     with pytest.raises(UsageError, match=words):
         play(lambda: Wild("train"), model, episodes=2)
     assert torch.equal(before, weights_of(model))
@@ -150,10 +152,10 @@ def test_a_reward_that_is_no_number_is_named_with_its_task(algorithm: str, rewar
 
 def test_one_episode_has_no_mean_of_others() -> None:
     for algorithm in ("reinforce", "ppo"):
-        with pytest.raises(UsageError, match=r"^rl\.batch 1 leaves rl\.baseline 'step' nothing to compare: raise"):
+        with pytest.raises(UsageError, match=r"^rl\.batch 1 leaves the baseline 'step' nothing to compare: raise"):
             RLConfig(algorithm=algorithm, batch=1)
-    RLConfig(batch=1, baseline="none")
-    RLConfig(batch=1, algorithm="ppo", critic=True)
+    RLConfig(batch=1, options={"baseline": "none"})
+    RLConfig("ppo", {"critic": True}, batch=1)
 
 
 def test_weights_of_few_bits_or_frozen_ones_are_not_trained(model: LanguageModel, examples: list[Example]) -> None:

@@ -43,7 +43,7 @@ from reference_agent.collection import cut_to_context, gather
 from reference_agent.families import own, prompts
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.saycan import with_head
-from reference_agent.players import Decision, Reflector
+from reference_agent.players import PolicyDecision, Reflector
 from reference_agent.rollout import Episode
 from reference_agent.run.config import Config, TeacherConfig
 from reference_agent.run.config_file import parse_config
@@ -137,7 +137,7 @@ def test_where_no_command_is_listed_the_policy_writes_it() -> None:
     reflector = fine_tune_reflector(base.copy(), examples, SFTConfig(100, batch=8))
     policy = fine_tune_policy(WritingPolicy(base.copy()), examples, PolicySFTConfig(30, batch=8))
     small = {"batch": 48, "minibatch": 24, "learning_rate": 3e-4}  # rare texts that fail pull hard
-    settings = RLConfig(algorithm="grpo", group=8, reference_kl=0.05, **small)  # type: ignore[arg-type]
+    settings = RLConfig("grpo", {"group": 8, "reference_kl": 0.05}, **small)  # type: ignore[arg-type]
     won = [row["success"] for row in reinforce(policy, reflector, Stage(Silent, 12), settings)]
     assert sum(won[-3:]) > sum(won[:3]) + 0.3
 
@@ -259,16 +259,18 @@ def test_prompts_of_ones_own_take_the_place_of_a_chat_models(tmp_path: Path) -> 
 
 
 def test_equal_returns_without_a_baseline_are_not_divided_by_nothing(model: LanguageModel) -> None:
-    decisions = [Decision("s", "Actions:\nA. one\nB. two\nChoice:\n", ["A", "B"], each % 2, None) for each in range(8)]
+    decisions = [
+        PolicyDecision("s", "Actions:\nA. one\nB. two\nChoice:\n", ["A", "B"], each % 2, None) for each in range(8)
+    ]
     episodes = [Episode([each], [1.0], True) for each in decisions]
-    settings = RLConfig(baseline="none")
+    settings = RLConfig(options={"baseline": "none"})
     assert {row.advantage for row in centred(episodes, settings)} == {1.0}
     policy = model.copy()
     optimizer = torch.optim.AdamW(policy.parameters(), lr=1e-6)
     assert abs(update(Learner(policy, optimizer, settings, np.random.default_rng(0)), episodes).loss) < 10
     varied = [Episode([each], [float(number)], True) for number, each in enumerate(decisions)]
     assert {row.advantage for row in centred(varied, settings)} == set(range(8)), "as they are"
-    assert np.std([row.advantage for row in centred(varied, RLConfig(baseline="step"))]) == pytest.approx(1, rel=1e-4)
+    assert np.std([row.advantage for row in centred(varied, RLConfig())]) == pytest.approx(1, rel=1e-4)
 
 
 def test_the_labels_of_a_model_in_16_bits_are_told_apart_in_32() -> None:

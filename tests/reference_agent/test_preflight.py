@@ -88,11 +88,13 @@ def test_validation_in_an_environment_without_that_split_does_not_take_the_folde
     assert not out.exists()
 
 
-def test_settings_of_rl_are_refused_without_iterations(tmp_path: Path) -> None:
-    refused = "rl.learning_rate has no effect in a curriculum without iterations: leave it out"
-    with pytest.raises(UsageError, match=refused):
-        load_config(Path("taxi-pickup/sft-only"), ["rl.learning_rate=0.5"])
-    target, preset = TARGETS["table2"], PRESETS["quick"]
-    with pytest.raises(UsageError, match=refused):
-        make_plan(target, preset, tmp_path, ["taxi-pickup"], ["rl.learning_rate=0.5"], methods=["sft-only"])
-    assert make_plan(target, preset, tmp_path, ["taxi-pickup"], ["rl.learning_rate=0.5"]).cells
+def test_settings_of_an_algorithm_are_for_the_cells_that_train_with_it(tmp_path: Path) -> None:
+    target, preset, setting = TARGETS["algorithms"], PRESETS["quick"], "rl.ppo.epochs=2"
+    cells = make_plan(target, preset, tmp_path, ["taxi-pickup"], [setting]).cells
+    ppo, best = (next(each.config for each in cells if each.method == method) for method in ("ppo", "best"))
+    assert ppo is not None
+    assert best is not None
+    assert ppo.rl.options.epochs == 2
+    assert best.rl.options.baseline == "step"
+    with pytest.raises(UsageError, match=r"rl\.ppo has settings of an algorithm that no cell here trains with"):
+        make_plan(target, preset, tmp_path, ["taxi-pickup"], [setting], methods=["best"])

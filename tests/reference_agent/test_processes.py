@@ -59,7 +59,7 @@ def test_two_processes_take_the_step_that_one_takes(model: LanguageModel, tmp_pa
 @pytest.mark.slow
 def test_a_run_of_two_processes_is_whole_and_resumes_to_the_same(out: Path) -> None:
     out.mkdir()
-    (out / CONFIG).write_text(dump_config(quick_config("rl.batch=7", "rl.group=1")))
+    (out / CONFIG).write_text(dump_config(quick_config("rl.batch=7")))
     launch("reference_agent", "train", "--out", str(out))
     curve = json.loads((out / "curve.json").read_text())
     assert [row["iteration"] for row in curve] == [1, 2, 3]
@@ -84,6 +84,6 @@ def test_parts_are_all_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
         assert len(processes.part(range(8))) in (2, 3)
         parts += processes.part(range(8))
     assert parts == list(range(8))
-    config = quick_config("rl.batch=2", "rl.group=1")
+    config = quick_config("rl.batch=2")
     with pytest.raises(UsageError, match=r"rl\.batch 2 is less than 3 processes: raise it"):
         make_envs(config.stages[0], config.rl.batch)

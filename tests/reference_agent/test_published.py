@@ -18,7 +18,8 @@ from safetensors.torch import load, save
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import evaluate, load_agent
 from natlang_envs.evaluation.published import published_files
-from reference_agent.run.agent import ReflectRLAgent
+from reference_agent.players import PlayersAgent
+from reference_agent.run.agent import trained_agent
 from reference_agent.run.published import publish, read_rounded, rounded, unpack
 from reference_agent.tiny.making import tiny_folder
 
@@ -39,7 +40,7 @@ def test_a_player_plays_as_it_was_published(trained: Path, player: Path, tmp_pat
     for name, weight in load((folder / "policy" / "model.safetensors").read_bytes()).items():
         step = whole[name].abs().amax(-1, keepdim=True) / 31
         assert bool(((weight - whole[name]).abs() <= 0.51 * step).all())
-    loaded, again = load_agent(f"reflect-rl:{player}"), ReflectRLAgent(folder)
+    loaded, again = load_agent(f"reflect-rl:{player}"), trained_agent(folder)
     _, episodes = evaluate(loaded, PROTOCOL, episodes=5)
     assert episodes == evaluate(again, PROTOCOL, episodes=5)[1]
     _, drawn = evaluate(load_agent(f"reflect-rl-sample:{player}"), PROTOCOL, episodes=5)
@@ -58,7 +59,7 @@ def test_a_player_computes_alike_on_every_machine(
     settings = (here / "settings.json").read_text()
     (here / "settings.json").write_text(settings.replace('"precision": "fp32"', '"precision": "auto"'))
     loaded = load_agent(f"reflect-rl:{publish(here, 'policy', tmp_path / 'auto' / 'both.json')}")
-    assert isinstance(loaded, ReflectRLAgent)
+    assert isinstance(loaded, PlayersAgent)
     assert {each.dtype for each in loaded._policy.model.parameters()} == {torch.float32}
     assert evaluate(loaded, PROTOCOL, episodes=3)[1] == evaluate(expected, PROTOCOL, episodes=3)[1]
 

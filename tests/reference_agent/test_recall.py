@@ -24,13 +24,19 @@ from natlang_envs.prompt import PathStep
 from natlang_envs.repository.navigation import navigation_of
 from natlang_envs.repository.texts import FILE_BUDGET
 from natlang_envs.repository.tree import open_repository
-from reference_agent.families.autoexplore.memory.games import Played, play, read_games
 from reference_agent.families.autoexplore.memory.learning import count, remember
-from reference_agent.families.autoexplore.memory.run import Stage, train_player
-from reference_agent.families.autoexplore.memory.teaching import Lessons, reward_of, teach
-from reference_agent.memory.judging import LiftJudge, Reading, Scale, WordJudge, read_table, shown_text, window_of
+from reference_agent.families.autoexplore.memory.run import StageScore, train_player
+from reference_agent.families.autoexplore.memory.teaching import (
+    PlayedGame,
+    RecallTraining,
+    play,
+    read_games,
+    reward_of,
+    teach,
+)
+from reference_agent.memory.judging import LiftJudge, Scale, ShownPart, WordJudge, read_table, shown_text, window_of
 from reference_agent.memory.names import NameMemory
-from reference_agent.memory.plan import Settings
+from reference_agent.memory.plan import PlanWeights
 from reference_agent.memory.player import MEMORY, POLICY, RecallAgent, load
 from reference_agent.memory.policy import policy_of
 from reference_agent.models.language_model import LanguageModel
@@ -177,7 +183,7 @@ def test_a_window_does_not_depend_on_the_seed_of_hashing():
 def test_lifts_are_kept_and_a_line_that_was_cut_is_computed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     table = tmp_path / "lifts.jsonl"
     monkeypatch.setattr(LiftJudge, "_lifts", lambda self, readings: [float(len(each.path)) for each in readings])
-    readings = [Reading("Why?", path, 1, "Because.") for path in ("a.md", "bb.md")]
+    readings = [ShownPart("Why?", path, 1, "Because.") for path in ("a.md", "bb.md")]
     assert LiftJudge("smollm2", table).many(readings) == [4.0, 5.0]
     whole = table.read_bytes()
     table.write_bytes(whole[:-5])
@@ -194,7 +200,7 @@ def test_lifts_are_kept_and_a_line_that_was_cut_is_computed_again(tmp_path: Path
 def test_a_model_judges_by_how_much_likelier_a_text_makes_the_question(tmp_path: Path, model: LanguageModel):
     model.save(tmp_path / "tiny")
     judge = LiftJudge(str(tmp_path / "tiny"), tmp_path / "lifts.jsonl", precision="fp32")
-    readings = [Reading("Why so?", "a.md", 1, text) for text in ("Because.", "Nothing.")]
+    readings = [ShownPart("Why so?", "a.md", 1, text) for text in ("Because.", "Nothing.")]
     assert judge.many(readings) == pytest.approx([judge(each) for each in readings], abs=1e-3)
     assert len(json.loads((tmp_path / "lifts.jsonl").read_text().splitlines()[0])["key"]) == 16
 
@@ -210,7 +216,7 @@ def test_what_the_agent_cannot_load_is_one_line(tmp_path: Path, memory: NameMemo
     assert load(str(tmp_path / "names.safetensors")).memory.known == memory.known
 
 
-def taught(out: Path, canal: Path, lessons: Lessons, **options: int) -> list[Stage]:
+def taught(out: Path, canal: Path, lessons: RecallTraining, **options: int) -> list[StageScore]:
     """Teach a player on questions that rules made."""
     labels = made_labels(open_repository(canal))[::3]
     told = [each for at, each in enumerate(labels) if at % 3]
@@ -218,7 +224,7 @@ def taught(out: Path, canal: Path, lessons: Lessons, **options: int) -> list[Sta
 
 
 def test_a_player_is_taught_and_a_run_that_was_stopped_resumes_to_the_same_bytes(canal: Path, tmp_path: Path):
-    lessons = Lessons(epochs=2, updates=4, questions=4, samples=2)
+    lessons = RecallTraining(epochs=2, updates=4, questions=4, samples=2)
     stages = taught(tmp_path / "one", canal, lessons, questions=20)
     assert [each.name for each in stages] == ["plan", "sft, seed 0", "rl, seed 0"]
     assert stages[0].greedy > 0.5
@@ -233,14 +239,14 @@ def test_a_player_is_taught_and_a_run_that_was_stopped_resumes_to_the_same_bytes
 
 
 def test_its_policy_plays_as_in_the_games_that_it_learned_from(canal: Path, tmp_path: Path):
-    taught(tmp_path, canal, Lessons(epochs=2, updates=2, questions=4, samples=2), questions=20)
+    taught(tmp_path, canal, RecallTraining(epochs=2, updates=2, questions=4, samples=2), questions=20)
     agent = load(str(tmp_path))
     games = read_games(tmp_path / "games-validation.json", agent.memory)
     labels = {label.id: label for label in made_labels(open_repository(canal))}
     policy = policy_of((tmp_path / POLICY).read_bytes(), tmp_path)
     for game in games:
         label = labels[game.label]
-        kept = play(game, lambda desk: policy.choose(desk, Settings()))
+        kept = play(game, lambda situation: policy.choose(situation, PlanWeights()))
         env = AutoExploreEnv(repository=str(canal), question=label.question, target=label.targets)
         actions, said, won = played(env, agent)
         assert (kept.won, kept.steps) == (won, len(actions)), said
@@ -253,8 +259,8 @@ def test_its_policy_plays_as_in_the_games_that_it_learned_from(canal: Path, tmp_
 
 
 def test_a_teacher_reads_in_vain_and_names_a_right_file(canal: Path, tmp_path: Path):
-    taught(tmp_path, canal, Lessons(epochs=1, updates=0), questions=20)
+    taught(tmp_path, canal, RecallTraining(epochs=1, updates=0), questions=20)
     games = read_games(tmp_path / "games-fold0.json", NameMemory.read(tmp_path / "memory-fold0.safetensors"))
-    vain, direct = (sum(len(teach(game, Settings(), negatives)) for game in games) for negatives in (True, False))
+    vain, direct = (sum(len(teach(game, PlanWeights(), negatives)) for game in games) for negatives in (True, False))
     assert vain > direct > 0
-    assert reward_of(Played(True, 4, True), 1.0) == 15 - 3
+    assert reward_of(PlayedGame(True, 4, True), 1.0) == 15 - 3

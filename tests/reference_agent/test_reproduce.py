@@ -31,7 +31,7 @@ from reference_agent.paper.experiments import (
 )
 from reference_agent.paper.reproduce import reproduce, take_gpu
 from reference_agent.paper.tables import draw_curves, write_results
-from reference_agent.run.agent import ReflectRLAgent
+from reference_agent.run.agent import trained_agent
 from reference_agent.run.command import app
 from reference_agent.run.config import Config
 from reference_agent.run.config_file import EXPERIMENTS, load_config
@@ -117,12 +117,13 @@ def test_a_row_changes_only_what_it_names() -> None:
     assert changes(best, row("rlft-only")) == {"reflect", "sft_policy.steps"}
     assert changes(best, row("no-negatives")) == {"collect.negatives"}
     assert changes(best, row("same-model")) == {"players"}
-    assert changes(best, row("rloo")) == {"rl.algorithm", "rl.group"}
-    assert changes(row("ppo"), row("gigpo")) == {"rl.algorithm", "rl.group"}
+    assert changes(best, row("rloo")) == {"rl.algorithm", "rl.options.baseline", "rl.options.group"}
+    own = {"rl.options.baseline", "rl.options.critic", "rl.options.group"}
+    assert changes(row("ppo"), row("gigpo")) == {"rl.algorithm", *own}
     assert changes(row("one-step"), row("short-no-reflection")) == {"reflect", "sft_policy.steps"}
     assert changes(row("one-step"), row("short-rlft-only")) == {"reflect", "sft_policy.steps"}
     faithful = row("faithful")
-    assert (faithful.collect.negatives, faithful.rl.baseline, faithful.rl.entropy) == (1, "none", 0.0)
+    assert (faithful.collect.negatives, faithful.rl.options.baseline, faithful.rl.entropy) == (1, "none", 0.0)
     assert changes(row("best", "taxi-dropoff"), row("no-curriculum", "taxi-dropoff")) == {"curriculum"}
     for task, iterations in (("taxi-dropoff", 45), ("taxi-dropoff-maps", 70)):
         for config in (row(name, task) for name in ("best", "no-curriculum")):
@@ -156,8 +157,8 @@ def test_bases_of_configs(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text("seed = 1\n[rl]\nbatch = 6\nentropy = 0.5\n")
     (tmp_path / "b.toml").write_text("[rl]\nbatch = 12\n")
     (tmp_path / "c.toml").write_text('base = ["a.toml", "b.toml"]\nseed = 2\n')
-    config = load_config(tmp_path / "c.toml", ["rl.group=3"])
-    assert (config.seed, config.rl.batch, config.rl.entropy, config.rl.group) == (2, 12, 0.5, 3)
+    config = load_config(tmp_path / "c.toml", ["rl.minibatch=3"])
+    assert (config.seed, config.rl.batch, config.rl.entropy, config.rl.minibatch) == (2, 12, 0.5, 3)
     for content, message in (
         ('base = "d.toml"', "is a base of itself"),
         ('base = "e.toml"', "e.toml, the base of .*d.toml, does not exist"),
@@ -216,7 +217,7 @@ def test_shared_stages_change_nothing(trained: Path, out: Path) -> None:
     moved.mkdir()
     for name in ("linked", "stages"):
         out.with_name(name).rename(moved / name)
-    ReflectRLAgent(moved / "linked")  # links are relative
+    trained_agent(moved / "linked")  # links are relative
 
 
 def test_one_model_plays_both(out: Path) -> None:
@@ -227,7 +228,7 @@ def test_one_model_plays_both(out: Path) -> None:
     assert same(one / "reflector", one / "policy-sft")
     assert same(frozen / "reflector", frozen / "policy-sft")
     assert not same(frozen / "policy", frozen / "reflector")
-    agent = ReflectRLAgent(one)
+    agent = trained_agent(one)
     assert agent._reflector is not None
     assert agent._reflector.model is agent._policy, "what RL made of the reflections is what is played with"
     assert not same(one / "policy", frozen / "policy"), "reflections that move lead elsewhere"

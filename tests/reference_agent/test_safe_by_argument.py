@@ -247,7 +247,10 @@ def test_a_curve_of_other_arguments_is_refused_by_name(model: LanguageModel, tmp
     for change, words in (
         ({"stages": replace(stage, iterations=2)}, r"stages\.0\.iterations was 1 and is now 2"),
         ({"stages": Stage(PICKUP, 1)}, r"stages\.0\.env"),
-        ({"settings": replace(settings, algorithm="ppo")}, r'settings\.algorithm was "reinforce" and is now "ppo"'),
+        (
+            {"settings": replace(settings, algorithm="ppo", options={})},
+            r'settings\.algorithm was "reinforce" and is now "ppo"',
+        ),
         ({"seed": 3}, "seed was 0 and is now 3"),
         ({"reflector": other}, r"reflector\.weights is another one"),
         ({"reflector": None}, "reflector"),
@@ -291,17 +294,19 @@ def test_a_damaged_note_of_inputs_is_named(tmp_path: Path, model: LanguageModel,
 
 
 def test_ctrl_c_in_a_notebook_keeps_the_reference_and_the_curve(model: LanguageModel, tmp_path: Path) -> None:
-    settings = RLConfig(algorithm="ppo", batch=6, minibatch=8, learning_rate=1e-3, reference_kl=0.5, target_kl=0.0)
+    settings = RLConfig("ppo", {"reference_kl": 0.5, "target_kl": 0.0}, batch=6, minibatch=8, learning_rate=1e-3)
     stage = Stage(walk_on, 4)
     whole, policy = model.copy(), model.copy()
     curve = reinforce(whole, None, stage, settings)
-    with pytest.raises(rrl.Stopped, match=r"stopped after 2 iterations, saved in .*: the same call goes on") as caught:
+    with pytest.raises(
+        rrl.TrainingInterrupted, match=r"stopped after 2 iterations, saved in .*: the same call goes on"
+    ) as caught:
         reinforce(policy, None, stage, settings, folder=tmp_path, report=press_at(2))
     assert caught.value.curve == curve[:2]
     assert policy.fingerprint() != model.fingerprint()
     assert reinforce(policy, None, stage, settings, folder=tmp_path) == curve, "the same object, trained in place"
     assert policy.fingerprint() == whole.fingerprint()
-    with pytest.raises(rrl.Stopped, match="not saved, without a folder") as caught:
+    with pytest.raises(rrl.TrainingInterrupted, match="not saved, without a folder") as caught:
         reinforce(model.copy(), None, stage, settings, report=press_at(1))
     assert caught.value.curve == curve[:1]
 
@@ -331,7 +336,7 @@ def test_one_model_is_both_players_only_when_asked_for(model: LanguageModel, exa
 def test_the_tiny_models_learning_rates_are_refused_where_they_would_wreck_a_large_one(
     model: LanguageModel, examples: list[Example], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reference_agent.run.idle._LARGE", 1_000)
+    monkeypatch.setattr("reference_agent.run.bounds._LARGE", 1_000)
     with pytest.raises(UsageError, match=r"learning_rate 0\.001 is for the tiny model and would wreck one of"):
         rrl.fine_tune_policy(model.copy(), examples)
     with pytest.raises(UsageError, match=r"learning_rate 0\.0004 is for the tiny model"):

@@ -20,7 +20,7 @@ from reference_agent.algorithms.methods import reinforce as update
 from reference_agent.algorithms.policy_gradient import Learner
 from reference_agent.data_set import Example
 from reference_agent.models import saycan
-from reference_agent.models.language_model import Completion, LanguageModel
+from reference_agent.models.language_model import GeneratedText, LanguageModel
 from reference_agent.models.saycan import SayCanPolicy, with_head
 from reference_agent.players import Reflector, decide
 from reference_agent.rollout import Episode
@@ -214,13 +214,13 @@ def test_a_policy_that_writes_learns_from_demonstrations_and_from_reward(
 
 
 def test_what_is_written_is_played_whether_or_not_it_is_listed(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = quick_config(
-        "head='text'", "sft_policy.smoothing=0.0", "rl.entropy=0.0", "rl.algorithm='grpo'", stages=(2,)
-    )
+    config = quick_config("head='text'", "rl.entropy=0.0", "rl.algorithm='grpo'", "rl.grpo.group=2", stages=(2,))
     train(config, out, lambda *_: None)
     agent = load_agent(f"reflect-rl-sample:{out}")
     _, played = evaluate(agent, "dangerous-taxi-pickup/v1")
-    monkeypatch.setattr(LanguageModel, "complete", lambda self, prompts, *_: [Completion("fly", False)] * len(prompts))
+    monkeypatch.setattr(
+        LanguageModel, "complete", lambda self, prompts, *_: [GeneratedText("fly", False)] * len(prompts)
+    )
     _, flown = evaluate(load_agent(f"reflect-rl:{out}"), "dangerous-taxi-pickup/v1")
     assert {each.actions for each in flown} == {("fly",)}
     assert {each.actions for each in played} != {("fly",)}

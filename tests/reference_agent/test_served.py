@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from natlang_envs.errors import UsageError
-from reference_agent.models.language_model import Completion, LanguageModel
+from reference_agent.models.language_model import GeneratedText, LanguageModel
 from reference_agent.run.pipeline import train
 from tests.loopback import QuietHandler, serving
 from tests.reference_agent.conftest import quick_config
@@ -32,7 +32,7 @@ class Completions(QuietHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.asked.append(body)
-        told = [Completion(self.says, False)] * len(body["prompt"])
+        told = [GeneratedText(self.says, False)] * len(body["prompt"])
         if not self.says:
             model = LanguageModel.load(self.run / "reflector")
             told = model.complete([model.tokenizer.decode(each) for each in body["prompt"]], body["max_tokens"])

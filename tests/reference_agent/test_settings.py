@@ -85,7 +85,8 @@ def test_history_is_a_number_or_a_name() -> None:
 def test_the_least_values_are_taken() -> None:
     for name, least in LEAST.items():
         if name != "model.width":  # the default's heads need more
-            others = {"collect.trajectories": "collect.policy_trajectories=1", "rl.batch": "rl.baseline='none'"}
+            others = {"collect.trajectories": "collect.policy_trajectories=1"}
+            others["rl.batch"] = "rl.reinforce.baseline='none'"
             load_config(None, [f"{name}={least}", *([others[name]] if name in others else [])])
 
 

@@ -23,10 +23,9 @@ from natlang_envs.alfworld.observation_memory import ObservationMemory, type_of
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import PathStep, enumerate_actions, policy_prompt, state_prompt
 from reference_agent.collection import gather, write_collection
-from reference_agent.data_set import as_row
+from reference_agent.data_set import as_row, read_card
 from reference_agent.run.config import Config, TeacherConfig
 from reference_agent.run.config_file import load_config, parse_config
-from reference_agent.run.data_card import read_card
 from reference_agent.run.pipeline import check_environments
 from reference_agent.teachers.base import agrees, named_commands
 from reference_agent.teachers.check import last_command

@@ -24,6 +24,7 @@ from reference_agent import (
     fine_tune_reflector,
     load_model,
 )
+from reference_agent.algorithms.methods import GroupPassesSettings, PPOSettings
 from reference_agent.baselines.agents import untuned_model
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.paper.experiments import PRESETS, cell_config
@@ -90,8 +91,10 @@ SETTINGS = (
     PolicySFTConfig,
     RLConfig,
     Stage,
+    PPOSettings,
+    GroupPassesSettings,
 )
-ENDLESS = ("clip",)  # of which infinity says that there is no limit
+ENDLESS = ("max_norm",)  # of which infinity says that there is no limit
 
 
 def wrong_values(each: Field[Any]) -> list[Any]:

@@ -31,9 +31,9 @@ from reference_agent.families.alfworld import warmup as alfworld_warmup
 from reference_agent.families.dangerous_taxi import warmup as taxi_warmup
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.paper.tables import read_curve
-from reference_agent.players import Decision
+from reference_agent.players import PolicyDecision
 from reference_agent.rollout import Episode
-from reference_agent.run.agent import ReflectRLAgent, load_sampling
+from reference_agent.run.agent import load_sampling, trained_agent
 from reference_agent.run.config import Config, PolicySFTConfig, RLConfig, SFTConfig
 from reference_agent.run.config_file import load_config
 from reference_agent.run.pipeline import train
@@ -62,19 +62,19 @@ def test_rewards_to_go() -> None:
 
 
 def test_the_steps_of_a_batch_are_taken_last_to_first_and_the_baseline_is_the_mean_of_a_step() -> None:
-    steps = [Decision(f"state {step}", f"prompt {step}", ["A", "B"], 0, None) for step in range(3)]
+    steps = [PolicyDecision(f"state {step}", f"prompt {step}", ["A", "B"], 0, None) for step in range(3)]
     episodes = [Episode(steps, [-1.0, -1.0, 20.0], True), Episode(steps[:1], [-10.0], False)]
-    rows = advantages(episodes, RLConfig(reward_scale=1.0, baseline="step"))
+    rows = advantages(episodes, RLConfig(reward_scale=1.0, options={"baseline": "step"}))
     assert [row.step for row in rows] == [2, 1, 0, 0]
     assert [row.advantage for row in rows] == pytest.approx([0.0, 0.0, 14.0, -14.0])
-    plain = advantages(episodes, RLConfig(reward_scale=1.0, baseline="none"))
+    plain = advantages(episodes, RLConfig(reward_scale=1.0, options={"baseline": "none"}))
     assert [row.advantage for row in plain] == pytest.approx([20.0, 19.0, 18.0, -10.0])
 
 
 def test_an_update_makes_what_was_rewarded_likelier(model, examples) -> None:  # type: ignore[no-untyped-def]
     policy = copy.deepcopy(model)
     prompt, labels = "Actions:\nA. one\nB. two\nChoice:\n", ["A", "B"]
-    good, bad = Decision("s", prompt, labels, 1, None), Decision("s", prompt, labels, 0, None)
+    good, bad = PolicyDecision("s", prompt, labels, 1, None), PolicyDecision("s", prompt, labels, 0, None)
     episodes = [Episode([good], [20.0], True), Episode([bad], [-10.0], False)] * 4
     optimizer = torch.optim.AdamW(policy.model.parameters(), lr=1e-2)
     before = torch.softmax(policy.choice_logits([prompt], [labels]), dim=1)[0, 1].item()
@@ -122,7 +122,7 @@ def test_training_makes_every_room_of_the_run_and_an_agent(out: Path) -> None:
     assert [(row["stage"], row["iteration"]) for row in curve] == [(0, 1), (0, 2), (1, 1)]
     assert list((out / "rl" / "tensorboard").iterdir())
     assert not same(out / "policy", out / "policy-sft"), "reward moved the policy"
-    agent = ReflectRLAgent(out)
+    agent = trained_agent(out)
     _, played = evaluate(agent, PROTOCOL, episodes=20)
     assert len(played) == 20
     assert all(isinstance(said, str) for each in played for said in each.reflections)
@@ -286,7 +286,7 @@ def test_micro_batches_of_a_fine_tuning_add_up_to_the_batch(model: LanguageModel
 
     def gradient(size: int, reflector: bool) -> torch.Tensor:
         player = copy.deepcopy(model)
-        settings: dict[str, Any] = {"steps": 1, "batch": 7, "microbatch": size, "clip": 1e9}
+        settings: dict[str, Any] = {"steps": 1, "batch": 7, "microbatch": size, "max_norm": 1e9}
         if reflector:
             sft.fine_tune_reflector(player, examples, SFTConfig(**settings), 0, silent)
         else:

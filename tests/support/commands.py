@@ -178,6 +178,7 @@ def served(root: Path) -> Iterator[tuple[Case, ...]]:
     (data / "training.toml").write_text(_TRAINING)
     (data / "chat.toml").write_text(_CHAT + _TRAINING)
     (data / "checkout" / "natlang_envs").symlink_to(ROOT / "natlang_envs")
+    listed.with_name("change").symlink_to(ROOT / "datasets" / "change")
     (listed / "repositories.toml").write_text(f'{_REPOSITORY}sha256 = "{hashlib.sha256(content).hexdigest()}"\n')
     (listed / "more_repositories.toml").write_text("repository = []\n")
     run = "natlang evaluate --agent random --protocol dangerous-taxi-pickup/v1 --batch 4 --resume --out disk/out"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from natlang_envs.autoexplore.freely.lab import lab
+from natlang_envs.change.free_edits.pinned_pytest import lab
 from natlang_envs.errors import UsageError
 
 

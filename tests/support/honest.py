@@ -7,8 +7,7 @@ import random
 import tomllib
 from pathlib import Path
 
-from natlang_envs.autoexplore.freely.scoring import CodeRules
-from natlang_envs.autoexplore.freely.tasks import CodeTask
+from natlang_envs.change.free_edits.code_tasks import CodeTask
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SWAPPED: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Lt: ast.Gt, ast.Gt: ast.Lt, ast.LtE: ast.GtE, ast.GtE: ast.LtE}
@@ -114,5 +113,5 @@ def by_hand() -> dict[str, str]:
 def mended(task: CodeTask, text: str) -> dict[str, str]:
     """Return the changed source of a task with one place that is wrong."""
     ((path, start, _, new),) = task.pieces
-    before = CodeRules(task).before()[path]
+    before = task.before()[path]
     return {path: before[:start] + text + before[start + len(new) :]}

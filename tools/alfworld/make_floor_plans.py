@@ -29,7 +29,7 @@ ABOUT = (
     " and others) use them, gathered by tools/alfworld/make_floor_plans.py."
 )
 KEEPS_TARGET_EMPTY = ("pick_and_place_simple", "pick_two_obj_and_place")
-_SPLITS: tuple[OfficialSplit, ...] = ("train", "valid_seen", "valid_unseen")
+SPLITS: tuple[OfficialSplit, ...] = ("train", "valid_seen", "valid_unseen")
 _ID = re.compile(
     r"(?P<base>[A-Za-z]+)\|(?P<x>[+-]?\d\d\.\d\d)\|(?P<y>[+-]?\d\d\.\d\d)\|(?P<z>[+-]?\d\d\.\d\d)(?:\|\w+)?"
 )
@@ -41,8 +41,8 @@ Context = tuple[tuple[str, int], ...]  # what there is to choose from, and how m
 
 def main(path: Path = FACTS) -> None:
     folder, package = data_folder(), read_package()
-    games = {split: list(official_games(folder, split)) for split in _SPLITS}
-    every = [game for split in _SPLITS for game in games[split]]
+    games = {split: list(official_games(folder, split)) for split in SPLITS}
+    every = [game for split in SPLITS for game in games[split]]
     movable = {game.objects[thing] for game in every for thing in game.pickupable & game.objects.keys()}
     # Two rooms have a footstool that stands beside everything, out of reach: it belongs to what never moves.
     movable.discard("Footstool")
@@ -56,13 +56,13 @@ def main(path: Path = FACTS) -> None:
     rooms: dict[int, list[OfficialGame]] = defaultdict(list)
     for game in every:
         rooms[game.room].append(game)
-    lines = [f"{json.dumps(key)}: {_compact(value)}" for key, value in head.items()]
-    room_lines = [f'"{number}": {_compact(_room(rooms[number], package, movable))}' for number in sorted(rooms)]
+    lines = [f"{json.dumps(key)}: {compact(value)}" for key, value in head.items()]
+    room_lines = [f'"{number}": {compact(_room(rooms[number], package, movable))}' for number in sorted(rooms)]
     lines.append('"rooms": {\n' + ",\n".join(room_lines) + "\n}")
     write_whole(path, ("{\n" + ",\n".join(lines) + "\n}\n").encode())
 
 
-def _compact(value: object) -> str:
+def compact(value: object) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
@@ -101,14 +101,10 @@ def _aims(games: Iterable[OfficialGame]) -> dict[str, dict[str, int]]:
     choices: dict[str, Counter[Context]] = defaultdict(Counter)
     for game in games:
         things, ends = {*game.objects.values()}, {*game.receptacles.values(), *game.objects.values()}
-        possible = (each for each in asked[game.task_type] if _both(each, things, ends))
+        pairs = {each: each.split("-") for each in asked[game.task_type]}
+        possible = [each for each, (thing, end) in pairs.items() if thing in things and end in ends]
         choices[game.task_type][tuple((each, 1) for each in sorted(possible))] += 1
     return {task: _fit(asked[task], choices[task]) for task in sorted(asked)}
-
-
-def _both(aim: str, things: set[str], ends: set[str]) -> bool:
-    thing, _, end = aim.partition("-")
-    return thing in things and end in ends
 
 
 def _single(games: Iterable[OfficialGame]) -> list[str]:
@@ -144,14 +140,7 @@ def _places(games: Iterable[OfficialGame], movable: set[str]) -> dict[str, dict[
 
 
 def _fit(chosen: Counter[str], choices: Counter[Context]) -> dict[str, int]:
-    """Return the weights that make choices likeliest, each in proportion to the weights of what there was to choose.
-
-    They are found by the minorize-maximize steps of a Plackett-Luce model.
-
-    Args:
-        chosen: How often each outcome was.
-        choices: How often there was each choice.
-    """
+    """Return the weights of a Plackett-Luce model of `chosen` outcomes among `choices`, by minorize-maximize steps."""
     weights = dict.fromkeys(chosen, 1.0)
     for _ in range(_ROUNDS):
         exposure: dict[str, float] = dict.fromkeys(chosen, 0.0)
@@ -192,7 +181,8 @@ def _room(games: list[OfficialGame], package: Package, movable: set[str]) -> dic
                 *_millimetres(each),
                 order[at[each]],
                 int(each in first.openable),
-                *_base(each, first),
+                # What a basin belongs to, which its id begins with.
+                *([base] if (base := each.partition("|")[0]) != first.receptacles[each] else []),
             ]
             for each in receptacles
         ],
@@ -211,12 +201,6 @@ def _millimetres(thing: str) -> list[int]:
     # "+00.00" is less than a centimetre, "00.00" is nothing; names are numbered in the order of such ids.
     tiny = {"+00.00": 1, "-00.00": -1}
     return [tiny.get(match[axis]) or round(100 * float(match[axis])) * 10 for axis in "xyz"]
-
-
-def _base(receptacle: str, game: OfficialGame) -> list[str]:
-    """Return what a basin belongs to, which its id begins with."""
-    base = receptacle.partition("|")[0]
-    return [] if base == game.receptacles[receptacle] else [base]
 
 
 if __name__ == "__main__":

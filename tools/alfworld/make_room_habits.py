@@ -18,32 +18,27 @@ from typing import Any
 from natlang_envs.alfworld.games.floor_plans import Room, room
 from natlang_envs.alfworld.games.official import data_folder
 from natlang_envs.alfworld.games.pddl_writer import receptacle_id, thing_id
-from natlang_envs.alfworld.games.splits import HELD_OUT_PLANS, UNSEEN_PLANS, OfficialSplit
+from natlang_envs.alfworld.games.splits import HELD_OUT_PLANS, UNSEEN_PLANS
 from natlang_envs.files import write_whole
-from tools.alfworld.make_floor_plans import ABOUT
+from tools.alfworld.make_floor_plans import ABOUT, SPLITS, compact
 from tools.alfworld.official_statistics import OfficialGame, official_games, unmangled
 
 HABITS = Path(__file__).parents[2] / "natlang_envs" / "alfworld" / "games" / "room_habits.json"
-_SPLITS: tuple[OfficialSplit, ...] = ("train", "valid_seen", "valid_unseen")
 
 
 def main(path: Path = HABITS) -> None:
     folder = data_folder()
-    games = {split: list(official_games(folder, split)) for split in _SPLITS}
+    games = {split: list(official_games(folder, split)) for split in SPLITS}
     train = [game for game in games["train"] if game.room not in (*UNSEEN_PLANS, *HELD_OUT_PLANS)]
     content: dict[str, Any] = {
         "about": ABOUT.replace("make_floor_plans", "make_room_habits"),
         "inside": _inside(train),
-        "fixtures": _fixtures(game for split in _SPLITS for game in games[split]),
+        "fixtures": _fixtures(game for split in SPLITS for game in games[split]),
     }
-    lines = [f"{json.dumps(key)}: {_compact(value)}" for key, value in content.items()]
-    rooms = [f'"{number}": {_compact(_room(found))}' for number, found in _by_room(train)]
+    lines = [f"{json.dumps(key)}: {compact(value)}" for key, value in content.items()]
+    rooms = [f'"{number}": {compact(_room(found))}' for number, found in _by_room(train)]
     lines.append('"rooms": {\n' + ",\n".join(rooms) + "\n}")
     write_whole(path, ("{\n" + ",\n".join(lines) + "\n}\n").encode())
-
-
-def _compact(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"))
 
 
 def _by_room(games: Iterable[OfficialGame]) -> list[tuple[int, list[OfficialGame]]]:

@@ -28,33 +28,18 @@ _MANGLED = (("_bar_", "|"), ("_minus_", "-"), ("_plus_", "+"), ("_dot_", "."))
 
 
 class OfficialGame(NamedTuple):
-    """What is counted in an official game. Ids are as AI2-THOR writes them, `Drawer|+01.63|+00.18|-01.21`.
+    """The counted facts of an official game. Ids are as AI2-THOR writes them, `Drawer|+01.63|+00.18|-01.21`."""
 
-    Attributes:
-        room: The number of the floor plan.
-        task_type: The official name.
-        goal: The types of the object and of the receptacle or lamp.
-        receptacles: Receptacle to type.
-        objects: Object to type.
-        places: Object to the receptacles that hold it.
-        inside: Pairs of an object and the object that holds it.
-        locations: Object or receptacle to the location it is reached from.
-        openable: Receptacles that open and close.
-        pickupable: Objects that can be picked up.
-        contained: The pairs of types of receptacle and object that fit.
-    """
-
-    room: int
-    task_type: str
-    goal: tuple[str, str]
-    receptacles: dict[str, str]
-    objects: dict[str, str]
-    places: dict[str, list[str]]
-    inside: list[tuple[str, ...]]
-    locations: dict[str, str]
-    openable: frozenset[str]
-    pickupable: frozenset[str]
-    contained: frozenset[tuple[str, str]]
+    room: int  # the number of the floor plan
+    task_type: str  # the official name
+    goal: tuple[str, str]  # the types of the object and of the receptacle or lamp
+    receptacles: dict[str, str]  # receptacle to type
+    objects: dict[str, str]  # object to type
+    places: dict[str, list[str]]  # object to the receptacles that hold it
+    inside: list[tuple[str, ...]]  # pairs of an object and the object that holds it
+    locations: dict[str, str]  # object or receptacle to the location it is reached from
+    openable: frozenset[str]  # receptacles that open and close
+    pickupable: frozenset[str]  # objects that can be picked up
 
 
 def unmangled(name: str) -> str:
@@ -89,7 +74,6 @@ def official_game(task_id: str, problem: str) -> OfficialGame:
         locations={pair[0]: pair[1] for pair in facts["objectAtLocation"] + facts["receptacleAtLocation"]},
         openable=frozenset(each for (each,) in facts["openable"]),
         pickupable=frozenset(each for (each,) in facts["pickupable"]),
-        contained=frozenset((one.removesuffix("Type"), two.removesuffix("Type")) for one, two in facts["canContain"]),
     )
 
 
@@ -103,29 +87,16 @@ def official_games(folder: Path, split: OfficialSplit) -> Iterator[OfficialGame]
 
 
 class Package(NamedTuple):
-    """What is read from the alfworld package.
+    """Facts in the alfworld package."""
 
-    Attributes:
-        fits: Type of receptacle to the types of objects it takes, sliced ones left out.
-        actions: "cleanable" and so on to types of objects.
-        holders: Types of objects that count as receptacles themselves, such as bowls.
-        types: Floor plan to the types of things in it.
-        openable: Floor plan to the receptacles that open and close.
-    """
-
-    fits: dict[str, list[str]]
-    actions: dict[str, list[str]]
-    holders: list[str]
-    types: dict[int, list[str]]
-    openable: dict[int, list[str]]
+    fits: dict[str, list[str]]  # type of receptacle to the types of objects it takes, sliced ones left out
+    actions: dict[str, list[str]]  # "cleanable" and so on to types of objects
+    holders: list[str]  # types of objects that count as receptacles themselves, such as bowls
+    types: dict[int, list[str]]  # floor plan to the types of things in it
+    openable: dict[int, list[str]]  # floor plan to the receptacles that open and close
 
 
 def read_package() -> Package:
-    """Return the facts in the installed alfworld package.
-
-    Raises:
-        UsageError: It is not installed.
-    """
     found = find_spec("alfworld")  # not imported: that would set $ALFWORLD_DATA and make its folder
     if found is None or found.origin is None:
         raise UsageError("the alfworld package is not installed: run `pip install --no-deps alfworld`")

@@ -19,7 +19,7 @@ from natlang_envs.files import write_whole
 from natlang_envs.task_random import TaskRandom
 
 if TYPE_CHECKING:
-    from natlang_envs.alfworld.backends import AnyWorld
+    from natlang_envs.alfworld.env import AnyWorld
 
 RANDOM_STEPS = 60
 WALK = 1  # rises when walks change, so that recordings of the former ones are made again
@@ -62,21 +62,13 @@ class Step(NamedTuple):
 
 
 class EngineRecording(NamedTuple):
-    """A game as it was played.
+    """A game as it was played."""
 
-    Attributes:
-        name: The game's task id.
-        grammar: One of `GRAMMARS`.
-        versions: Of the packages that played it, and of the walk.
-        seconds: How long that took.
-        steps: The beginning, `RANDOM_STEPS` steps, and those of the reference plan from there.
-    """
-
-    name: str
-    grammar: str
-    versions: dict[str, str]
-    seconds: float
-    steps: tuple[Step, ...]
+    name: str  # the game's task id
+    grammar: str  # one of `GRAMMARS`
+    versions: dict[str, str]  # of the packages that played it, and of the walk
+    seconds: float  # how long that took
+    steps: tuple[Step, ...]  # the beginning, `RANDOM_STEPS` steps, and those of the reference plan from there
 
     @property
     def plan_won(self) -> bool:
@@ -84,31 +76,17 @@ class EngineRecording(NamedTuple):
 
 
 class EngineDifference(NamedTuple):
-    """Where two engines part.
+    """A difference between two engines."""
 
-    Attributes:
-        step: 0 at the beginning.
-        command: What was done.
-        what: "text", "commands", or "won".
-        expected: TextWorld's.
-        got: Ours.
-    """
-
-    step: int
-    command: str
-    what: str
-    expected: str
-    got: str
+    step: int  # 0 at the beginning
+    command: str  # what was done
+    what: str  # "text", "commands", or "won"
+    expected: str  # TextWorld's
+    got: str  # ours
 
 
 def play(player: AnyWorld, text: GameText, name: str) -> tuple[Step, ...]:
-    """Play a game: a random walk, seeded by the game's name, and then the reference plan.
-
-    Args:
-        player: The real engine, at the game's beginning.
-        text: The game.
-        name: Its task id.
-    """
+    """Play a random walk, seeded by the game's name, and then the reference plan; `player` is the real engine."""
     random = TaskRandom(f"conformance/{WALK}/{name}")
     shadow = World(parse_game(text))  # the plan needs full knowledge
     steps = [Step("", player.intro(), player.commands, player.won)]
@@ -126,7 +104,7 @@ def play(player: AnyWorld, text: GameText, name: str) -> tuple[Step, ...]:
 
 
 def replay(player: AnyWorld, steps: Sequence[Step]) -> tuple[Step, ...]:
-    """Give the commands of a recording to a player at the game's beginning, and return what it does."""
+    """Play the commands of a recording with an engine at the game's beginning, and return its steps."""
     first = Step("", player.intro(), player.commands, player.won)
     return (first, *(Step(each.command, player.step(each.command), player.commands, player.won) for each in steps[1:]))
 

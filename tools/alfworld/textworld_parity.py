@@ -86,16 +86,9 @@ class GameInGrammar(NamedTuple):
 def games(
     folder: Path, train: int = TRAIN_GAMES, made: int = MADE_GAMES, grammars: Sequence[str] = GRAMMARS
 ) -> tuple[GameInGrammar, ...]:
-    """Return what is compared: official games in each grammar, then generated, mixed and realistic ones.
+    """Return the official games in each grammar, then `made` generated, mixed and realistic ones in one grammar each.
 
-    Args:
-        folder: The official games, as `official.data_folder` returns it.
-        train: How many training games; which ones depends on their names alone. Those of the other lists are all there.
-        made: How many games of each of the three sources, each in one grammar.
-        grammars: The grammars.
-
-    Raises:
-        UsageError: The official games are not all there.
+    Of the official training games there are `train`, which their names alone choose; of the other lists all.
     """
     names = {split: official.official_ids(folder, split) for split in _SPLITS}
     names["train"] = tuple(sorted(names["train"], key=hash_fraction)[:train])
@@ -107,11 +100,6 @@ def games(
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of the real engine and of the walks.
-
-    Raises:
-        UsageError: A package is missing.
-    """
     try:
         return {name: version(name) for name in _PACKAGES} | {"walk": str(WALK)}
     except PackageNotFoundError as error:
@@ -133,7 +121,7 @@ def record(
     gc.disable()  # the translator makes millions of objects and no cycles
     for number, played in enumerate(mine, 1):
         path = played.path(folder)
-        if _is_done(read_recording(path), now):
+        if (done := read_recording(path)) is not None and done.versions == now:
             continue
         text = played.text(data)
         begun = time.perf_counter()
@@ -203,7 +191,7 @@ def compare(
 
 
 class Tally:
-    """What a comparison counts."""
+    """The counts of a comparison."""
 
     def __init__(self) -> None:
         self.missing = 0
@@ -271,7 +259,10 @@ class Tally:
         if self.unsped:
             yield "What TextWorld did again, not sped up, in some of the games, step by step: "
             yield ", ".join(f"{words} in {count}" for words, count in self.unsped.items()) + ".\n"
-        yield from _rendered(_verb_table(self._verbs))
+        verbs = Table("first word of the command", "times", box=box.MARKDOWN)
+        for verb, times in self._verbs.most_common():
+            verbs.add_row(verb, f"{times:,}")
+        yield from _rendered(verbs)
         for words, count in self._versions.items():
             yield f"{count:,} recordings were played by {words}."
         yield f"Recording took {self._seconds / 60:.0f} minutes by the clock, of one process."
@@ -284,13 +275,6 @@ def _same_steps(one: EngineRecording | None, other: EngineRecording | None) -> b
 def describe(difference: EngineDifference) -> str:
     step, command, what, expected, got = difference
     return f"step {step}, {command!r}: {what}: expected {expected!r}, got {got!r}"
-
-
-def _verb_table(verbs: Counter[str]) -> Table:
-    table = Table("first word of the command", "times", box=box.MARKDOWN)
-    for verb, count in verbs.most_common():
-        table.add_row(verb, f"{count:,}")
-    return table
 
 
 def _rendered(table: Table) -> Iterator[str]:
@@ -319,10 +303,6 @@ def _shard(text: str) -> tuple[int, int]:
     if not (slash and first.isdecimal() and step.isdecimal() and int(first) < int(step)):
         raise UsageError(f"--shard {text!a} is not of the form K/N with K below N, such as 0/2")
     return int(first), int(step)
-
-
-def _is_done(recording: EngineRecording | None, now: dict[str, str]) -> bool:
-    return recording is not None and recording.versions == now
 
 
 if __name__ == "__main__":

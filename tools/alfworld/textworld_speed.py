@@ -1,6 +1,6 @@
 """TextWorld's engine with its repeated work done once, for comparing thousands of steps with it.
 
-What is kept are results of pure functions: parsed templates, parsed conditions, and the last translations of a problem.
+It caches results of pure functions: parsed templates, parsed conditions, and the last translations of a problem.
 The state, the actions that apply, the goal and the texts derived from them are the engine's own at every step;
 `tests/natlang_envs/alfworld/test_textworld_backend.py` compares the engine with and without this.
 """
@@ -21,11 +21,7 @@ _SHALLOW = ("variables", "mapping")  # what `copy_context` copies deeply; nobody
 
 @contextmanager
 def faster(translations: int = 2) -> Generator[None]:
-    """Let TextWorld's engine keep the results of its pure functions, for as long as the context lasts.
-
-    Args:
-        translations: Of how many problems the translation is kept; where games are played in turns, of all.
-    """
+    """Cache the pure functions of TextWorld's engine inside the context, and the last `translations` of problems."""
     with borrowed():  # to import them draws random numbers
         texts, logic = import_module("textworld.envs.pddl.textgen"), import_module("textworld.logic")
         planner = import_module("fast_downward")

@@ -39,17 +39,14 @@ _POOL, _SHOWN = 5, 140  # files to be looked at beside the label's own; characte
 
 
 def read_draft(value: object) -> dict[str, Any]:
-    """Return a draft: what is asked, the targets with their spans, and why other files do not answer."""
     return read_object(value, _WRITTEN, "a draft", optional=("kind", "elsewhere"))
 
 
 def files_of(name: str) -> Repository:
-    """Return a repository of the dataset."""
     return open_repository(repository_folder(name))
 
 
 def text_in(label: Label) -> Callable[[str], str]:
-    """Return what reads a file of a label's repository."""
     return partial(text_of, files_of(label.repository))
 
 

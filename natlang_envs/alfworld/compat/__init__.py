@@ -131,11 +131,7 @@ class AlfredTWEnv:
             warnings.warn("goal_desc_human_anns_prob is ignored: games ask in the words of their files", stacklevel=2)
 
     def collect_game_files(self, verbose: bool = False) -> None:
-        """Set `game_files` and `num_games` to what the config names.
-
-        Args:
-            verbose: Print how many they are.
-        """
+        """Set `game_files` and `num_games` from the config; `verbose` prints how many they are."""
         folder = games_folder(self.config, self.train_eval)
         kinds = task_types(self.config)
         count = number_of_games(self.config, self.train_eval)
@@ -176,7 +172,7 @@ class AlfredTWEnv:
         """Do nothing: games carry their own rules and texts, and the files of the config's `logic` are not read."""
 
     def init_env(self, batch_size: int, group_size: int = 1) -> AlfredBatch:
-        """Return what plays the games, as the config says now.
+        """Return a batch that plays the games, by the config as it is now.
 
         Args:
             batch_size: How many episodes are played at a time.

@@ -155,7 +155,7 @@ def _grammar(config: Config, grammar: str | None) -> str | None:
 
 
 def _agreed(config: Config, name: str, argument: Any) -> Any:
-    """Return what is given by an argument, or in the section `env`, or by both alike."""
+    """Return a setting given by an argument, in the section `env`, or by both alike."""
     given = _section(config, "env").get(name)
     if given is not None and argument is not None and given != argument:
         raise UsageError(f"{name} is {argument!r} and env.{name} is {given!a}: give one of them")

@@ -1,4 +1,4 @@
-"""What `extra.expert_plan` holds: a list that is planned when somebody reads it."""
+"""`extra.expert_plan`: a list that is planned when it is read."""
 
 from __future__ import annotations
 

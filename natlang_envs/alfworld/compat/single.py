@@ -43,7 +43,7 @@ _REFUSED = ("facts", "command_templates")
 
 
 class EnvInfos:
-    """What a game is asked for, as `textworld.EnvInfos`.
+    """The requested information of a game, as `textworld.EnvInfos`.
 
     Args:
         extras: `"walkthrough"`, or `"why"` for why nothing happened; others are None, as in TextWorld, unless a wrapper
@@ -64,7 +64,7 @@ class EnvInfos:
 
 
 class GameState(dict[str, Any]):
-    """What is known after a command; each key is an attribute too, and None where it is missing."""
+    """The information after a command; each key is an attribute too, and None if it is missing."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -94,7 +94,7 @@ class _Wrapper:
 
 
 class AlfredDemangler(_Wrapper):
-    """Gives things the names that players know; without it a game is not started.
+    """Gives things the names that players know; a game needs it to start.
 
     Args:
         shuffle: Shuffle the numbers of things of a kind by Python's global generator, as alfworld does.

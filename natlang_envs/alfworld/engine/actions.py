@@ -1,4 +1,4 @@
-"""What can be done in a world now, and the effect and the answer of each command.
+"""The available actions of a world, and the effect and the answer of each.
 
 Each effect takes the world and the numbers of what the command names (0 where it names less), and returns the answer.
 """
@@ -241,7 +241,7 @@ def find_actions(world: World) -> AvailableActions:
 
 
 def _always(game: Game, place: Place) -> dict[str, int]:
-    """Return what can be done at a place whatever lies there and is held."""
+    """Return the actions of a place that depend neither on its contents nor on the hand."""
     found = {"look": _DO_LOOK, "inventory": _DO_INVENTORY}
     if game.grammar.help:
         found["help"] = _DO_HELP

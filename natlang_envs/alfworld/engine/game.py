@@ -72,7 +72,7 @@ class Place:
 
 
 class Directions:
-    """What all games with the same receptacles share, apart from those with and without `help`; see `Game`."""
+    """The commands and places that games with the same receptacles share, with or without `help`; see `Game`."""
 
     __slots__ = ("_doors", "_places", "destinations", "room")
 
@@ -90,34 +90,21 @@ class Directions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Game:
-    """The static facts of a game; sets of things and receptacles are integers with a bit for each (see `bits`).
+    """The static facts of a game; sets are integers with a bit per member (see `bits`).
 
-    Attributes:
-        task: What is asked, the whole sentence.
-        grammar: The grammar's texts.
-        goal: What wins.
-        receptacles: By number.
-        things: By number.
-        locations: Names, such as "loc 40"; the player starts at `start`.
-        start: A number of a location.
-        at: The receptacles at each location.
-        can_contain: Which (type of receptacle, type of thing) fit.
-        pickupable: Things that can be taken; so `cleanable`, `heatable`, `coolable`, `toggleable`, `sliceable`.
-        receptacle_things: Things that hold others, such as a plate; what lies in them is `inside`, and stays there.
-        inside: What lies in each thing.
-        contents: What lies in each receptacle at the start; a thing can lie in two.
-        things_at: What is at each location at the start.
-        opened: The receptacles that are open at the start; so `hot`, `cool`, `clean`, `toggled`, `sliced` things.
-        wanted: The things that the goal may be reached with, whatever must be done with them first.
-        wanted_in: The receptacles they must lie in.
-        lamps: The things to turn on.
-        knives: The things that can slice others.
-        loose_lamps: Whether something can be both switched and taken.
-        room: What is seen from the middle of the room at the start.
-        destinations: The receptacle that each command `go to …` leads to, sorted.
-        places: For each location, what is known of it whatever lies there.
-        actions_cache: The available actions of recent situations, shared by all episodes of the game.
-        lists: The engine's cache of lists of things in words.
+    Attributes: task: What is asked, the whole sentence. grammar: The grammar's texts. goal: What wins. receptacles: By
+    number. things: By number. locations: Names, such as "loc 40"; the player starts at `start`. start: A number of a
+    location. at: The receptacles at each location. can_contain: Which (type of receptacle, type of thing) fit.
+    pickupable: Things that can be taken; so `cleanable`, `heatable`, `coolable`, `toggleable`, `sliceable`.
+    receptacle_things: Things that hold others, such as a plate; what lies in them is `inside`, and stays there. inside:
+    What lies in each thing. contents: What lies in each receptacle at the start; a thing can lie in two. things_at:
+    What is at each location at the start. opened: The receptacles that are open at the start; so `hot`, `cool`,
+    `clean`, `toggled`, `sliced` things. wanted: The things that the goal may be reached with, whatever must be done
+    with them first. wanted_in: The receptacles they must lie in. lamps: The things to turn on. knives: The things that
+    can slice others. loose_lamps: Whether something can be both switched and taken. room: What is seen from the middle
+    of the room at the start. destinations: The receptacle that each command `go to …` leads to, sorted. places: For
+    each location, what is known of it whatever lies there. actions_cache: The available actions of recent situations,
+    shared by all episodes of the game. lists: The engine's cache of lists of things in words.
     """
 
     task: str

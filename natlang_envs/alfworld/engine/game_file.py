@@ -33,7 +33,7 @@ _LIVE = re.compile(r"[#{}\[\]|]")  # what a sentence cannot hold: TextWorld woul
 
 
 class GameText(NamedTuple):
-    """The content of a game file that a game is made of.
+    """The content of a game file.
 
     Attributes:
         problem: The problem in PDDL, of ALFWorld's domain.

@@ -31,7 +31,7 @@ class Goal:
 
     @property
     def count(self) -> int:
-        """How many things of `object_type` must lie in one receptacle."""
+        """The number of things of `object_type` that must lie in one receptacle."""
         return 2 if self.task_type == TWO else 1
 
 

@@ -83,6 +83,11 @@ BY_NAME = {
 }
 
 
+def room_and_task(intro: str) -> str:
+    """Return a first observation without its first line, the welcome: later ones have neither room nor task."""
+    return intro.partition("\n\n")[2]
+
+
 def listing(names: Iterable[str]) -> str:
     """Return a list in the game's words: `nothing`, `a`, `a, and b`, `a, b, and c`."""
     *first, last = names = list(names) or ["nothing"]

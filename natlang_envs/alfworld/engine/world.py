@@ -106,7 +106,7 @@ class World:
         return self.game.receptacles[receptacle].location != self.location
 
     def state(self) -> tuple[Any, ...]:
-        """Return what `set_state` needs, as JSON values."""
+        """Return the state as JSON values, for `set_state`."""
         return (
             self.location,
             self.held,

@@ -27,7 +27,7 @@ class Spot(NamedTuple):
 
 
 class Location(NamedTuple):
-    """Where an agent stands, in quarters of a metre, which way it faces (quarter turns) and looks (degrees down)."""
+    """An agent's position in quarters of a metre, its rotation in quarter turns, and its view in degrees down."""
 
     x: int
     z: int
@@ -46,16 +46,13 @@ class FloorPlanReceptacle(NamedTuple):
 
 
 class Fixture(NamedTuple):
-    """A thing that never moves, such as a lamp; `receptacle` counts in `Room.receptacles`, -1 beside them all.
-
-    `also` counts the other receptacles that it lies in.
-    """
+    """A thing that never moves, such as a lamp."""
 
     type: str
     spot: Spot
     location: int
-    receptacle: int
-    also: tuple[int, ...] = ()
+    receptacle: int  # an index of `Room.receptacles`, or -1
+    also: tuple[int, ...] = ()  # further ones that it lies in
 
 
 class Room(NamedTuple):
@@ -78,7 +75,7 @@ class Room(NamedTuple):
         return _BY_KIND[self.number // 100]
 
 
-class Aim(NamedTuple):
+class TaskAim(NamedTuple):
     """A task: what kind, about which type of object, and which type of receptacle (or lamp) it ends at."""
 
     task_type: str
@@ -87,17 +84,17 @@ class Aim(NamedTuple):
 
     @property
     def goal(self) -> str:
-        """What callers ask for a task by, such as "Tomato-Microwave"."""
+        """The argument `goal` that asks for it, such as "Tomato-Microwave"."""
         return f"{self.object_type}-{self.target_type}"
 
 
 class FloorPlans(NamedTuple):
-    """What holds in every room. All counts are of the official training games, and chances in proportion to them."""
+    """Facts about all rooms. Counts are of the official training games; probabilities are in proportion to them."""
 
     fits: Mapping[str, frozenset[str]]  # type of receptacle to the types of objects it takes
     actions: Mapping[str, frozenset[str]]  # "cleanable", "heatable" and so on to types of objects
     holders: frozenset[str]  # types of objects that count as receptacles themselves
-    aims: Mapping[str, tuple[tuple[Aim, int], ...]]  # by task type
+    aims: Mapping[str, tuple[tuple[TaskAim, int], ...]]  # by task type
     kinds: Mapping[str, Mapping[str, int]]  # task type to kinds of rooms
     numbers: Mapping[str, tuple[int, ...]]  # type of object, when no task is about it, to how often there are 1, 2, …
     goal_numbers: Mapping[str, tuple[int, ...]]  # task type to the same for what the task is about
@@ -108,7 +105,7 @@ class FloorPlans(NamedTuple):
 
 @cache
 def content_of(name: str) -> dict[str, Any]:
-    """Return what a JSON file of this package holds."""
+    """Return the content of a JSON file of this package."""
     return json.loads(files("natlang_envs.alfworld.games").joinpath(name).read_text("utf-8"))
 
 
@@ -122,7 +119,8 @@ def floor_plans() -> FloorPlans:
         actions={action: frozenset(things) for action, things in content["actions"].items()},
         holders=frozenset(content["holders"]),
         aims={
-            task: tuple((Aim(task, *key.split("-")), times) for key, times in row.items()) for task, row in aims.items()
+            task: tuple((TaskAim(task, *name.split("-")), times) for name, times in row.items())
+            for task, row in aims.items()
         },
         kinds={task: {_BY_KIND[int(key)]: times for key, times in row.items()} for task, row in kinds.items()},
         numbers={kind: tuple(row) for kind, row in content["numbers"].items()},

@@ -13,7 +13,7 @@ from natlang_envs.alfworld.engine.game import Game, Receptacle, Thing, assemble
 from natlang_envs.alfworld.engine.goals import Goal
 from natlang_envs.alfworld.engine.grammar import BY_NAME
 from natlang_envs.alfworld.engine.pddl_facts import kind_of
-from natlang_envs.alfworld.games.floor_plans import Aim, Room, floor_plans, room
+from natlang_envs.alfworld.games.floor_plans import Room, TaskAim, floor_plans, room
 from natlang_envs.alfworld.games.layout import Layout, Object, receptacles_of
 from natlang_envs.alfworld.games.pddl_writer import beginning, goal_of, location_id, receptacle_id, thing_id
 
@@ -37,7 +37,7 @@ class _ThingType:
 
 
 class _Parts:
-    """What all games of a room share; of each receptacle of the room, its number, and in `ats` its location's name."""
+    """The parts that all games of a room share; `numbers` and `ats`, names of locations, are by receptacle."""
 
     def __init__(self, here: Room) -> None:
         known = floor_plans()
@@ -87,7 +87,7 @@ class _Parts:
         return tuple(found)
 
 
-def build_game(here: Room, layout: Layout, aim: Aim, task: str, grammar: str) -> Game:
+def build_game(here: Room, layout: Layout, aim: TaskAim, task: str, grammar: str) -> Game:
     """Return the game that a room, the layout of its objects and what the task is about make."""
     parts = _parts_of(here.number) if here is room(here.number) else _Parts(here)
     start = location_id(layout.start)
@@ -177,5 +177,5 @@ def _location_names(count: int) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=4_096)
-def _goal(aim: Aim) -> Goal:
-    return goal_of(Aim(*[each.lower() for each in aim]))
+def _goal(aim: TaskAim) -> Goal:
+    return goal_of(TaskAim(*[each.lower() for each in aim]))

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from natlang_envs.alfworld.engine.game import GRAMMARS, Game, GameText
 from natlang_envs.alfworld.engine.goals import CLEAN, COOL, HEAT, LOOK, PLACE, STATIONS, TASK_TYPES, TWO
 from natlang_envs.alfworld.engine.grammar import TASK_PREFIX
-from natlang_envs.alfworld.games.floor_plans import Aim, Room, floor_plans, room, room_numbers
+from natlang_envs.alfworld.games.floor_plans import Room, TaskAim, floor_plans, room, room_numbers
 from natlang_envs.alfworld.games.game_builder import build_game
 from natlang_envs.alfworld.games.layout import Layout, WeightedChoice, lay_out, places_for
 from natlang_envs.alfworld.games.pddl_writer import problem_text
@@ -80,10 +80,7 @@ def rooms_for(task_type: str, seen: bool) -> tuple[int, ...]:
 def task_ids(
     seen: bool, task_types: Sequence[str] = TASK_TYPES, numbers: range = range(GAMES), aim: str | None = None
 ) -> Iterator[str]:
-    """Yield the ids of generated games, in the 108 seen rooms or the four unseen ones, in a fixed order.
-
-    With an aim, only those about this object and this receptacle or lamp, such as `"Tomato-Microwave"`.
-    """
+    """Yield the ids of the games in the seen or the unseen rooms, in a fixed order; with `aim`, only those for it."""
     for task_type in task_types:
         for place in rooms_for(task_type, seen):
             aims = _aims(task_type, place)
@@ -103,8 +100,8 @@ def draw_task_id(
     return str(GeneratedTaskId(task_type, places[int(uniform() * len(places))], numbers[int(uniform() * len(numbers))]))
 
 
-def aim_of(task: GeneratedTaskId) -> Aim:
-    """Return what a game is about, without making it."""
+def aim_of(task: GeneratedTaskId) -> TaskAim:
+    """Return the aim of a game, without making it."""
     return _aims(task.task_type, task.room).draw(_aim_random(str(task)))
 
 
@@ -121,7 +118,7 @@ class GeneratedGame(NamedTuple):
 
     room: Room
     layout: Layout
-    aim: Aim
+    aim: TaskAim
     task: str
 
     def text(self, grammar: str) -> GameText:
@@ -137,33 +134,33 @@ def generated_game(task_id: str) -> GeneratedGame:
 
 
 def game_in(
-    here: Room, aim: Aim, random: TaskRandom, layout: Callable[[Room, Aim, TaskRandom], Layout] = lay_out
+    here: Room, aim: TaskAim, random: TaskRandom, layout: Callable[[Room, TaskAim, TaskRandom], Layout] = lay_out
 ) -> GeneratedGame:
     """Return a game in a room with a new layout of its objects."""
     task = sentence(aim, random.below(2))
     return GeneratedGame(here, layout(here, aim, random), aim, task)
 
 
-def sentence(aim: Aim, variant: int) -> str:
+def sentence(aim: TaskAim, variant: int) -> str:
     """Return the whole sentence, such as "Your task is to: put a hot apple in fridge."; `variant` is 0 or 1."""
     words = _SENTENCES[aim.task_type][variant]
     return TASK_PREFIX + words.format(thing=aim.object_type.lower(), target=aim.target_type.lower())
 
 
 @cache
-def _aims(task_type: str, number: int) -> WeightedChoice[Aim]:
+def _aims(task_type: str, number: int) -> WeightedChoice[TaskAim]:
     return weighted_aims(task_type, room(number))
 
 
-def weighted_aims(task_type: str, here: Room) -> WeightedChoice[Aim]:
-    """Return what a task type can be about in a room, as often as in the official training games of all rooms."""
+def weighted_aims(task_type: str, here: Room) -> WeightedChoice[TaskAim]:
+    """Return the aims of a task type in a room, weighted as in the official training games of all rooms."""
     return WeightedChoice((aim, times) for aim, times in floor_plans().aims[task_type] if is_possible(aim, here))
 
 
-def is_possible(aim: Aim, here: Room) -> bool:
+def is_possible(aim: TaskAim, here: Room) -> bool:
     """Return whether a room has what a task is about, and what it takes."""
     types = tuple(receptacle.type for receptacle in here.receptacles)
-    if aim.object_type not in here.movable or not places_for(aim.object_type, types, aim).outcomes:
+    if aim.object_type not in here.movable or not places_for(aim.object_type, types, aim).reached:
         return False
     station = STATIONS.get(aim.task_type)
     if aim.task_type == LOOK:

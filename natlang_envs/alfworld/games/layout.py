@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from itertools import accumulate
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from natlang_envs.alfworld.engine.goals import PLACE, TWO
-from natlang_envs.alfworld.games.floor_plans import Aim, Fixture, Location, Room, floor_plans, room
+from natlang_envs.alfworld.games.floor_plans import Fixture, Location, Room, TaskAim, floor_plans, room
 from natlang_envs.task_random import TaskRandom
 
 _CENTIMETRE: Final = 10  # millimetres; ids have this precision
@@ -31,8 +30,8 @@ class WeightedChoice(Generic[Outcome]):
     def __init__(self, weights: Iterable[tuple[Outcome, int]]) -> None:
         # `outcomes` holds those with a weight above 0, in the order given.
         kept = [(outcome, weight) for outcome, weight in weights if weight > 0]
-        self.outcomes = tuple(outcome for outcome, _ in kept)
-        self._sums = tuple(accumulate(weight for _, weight in kept))
+        self.outcomes = tuple([outcome for outcome, _ in kept])
+        self._sums = tuple(accumulate([weight for _, weight in kept]))
 
     def draw(self, random: TaskRandom) -> Outcome:
         """Return an outcome; there must be one."""
@@ -81,7 +80,7 @@ class Object:
 
     @property
     def spot(self) -> Point:
-        """Where its middle is."""
+        """Its middle, in millimetres."""
         _, y, z = self._corner()
         y += self._random.number(self._position + 2, _RISE)
         z += self._random.number(self._position + 3, 2 * _SPREAD + 1)
@@ -107,28 +106,49 @@ class Layout(NamedTuple):
     start: Location
 
 
-@dataclass(slots=True)
-class _MovableType:
-    """A type of object in a room, when a task is not about it; of 1,000, `loose` lie out of reach."""
+class ObjectPlaces:
+    """The places of objects of a type in a room: the receptacles of each choice, its main one first; none is loose."""
 
-    type: str
+    __slots__ = ("_choices", "_single", "reached")
+
+    def __init__(self, weights: Iterable[tuple[tuple[int, ...], int]]) -> None:
+        self._choices = WeightedChoice(weights)
+        self.reached = tuple(filter(None, self._choices.outcomes))
+        self._single = [*map(len, self.reached)].count(1)
+
+    def choose(self, full: set[int], sought: bool, random: TaskRandom) -> tuple[int, ...]:
+        """Return the receptacles for an object; if all are full, none, or any for what is sought."""
+        # Fewer full ones than choices of one receptacle leave a choice: for speed.
+        if len(full) >= self._single and not any(map(full.isdisjoint, self.reached)):
+            if self.reached and full:
+                return self._choices.draw(random) if sought else ()
+            if not self._choices.outcomes:
+                return ()
+        while not full.isdisjoint(chosen := self._choices.draw(random)):
+            pass
+        return chosen
+
+
+class Habit(NamedTuple):
+    """The usual numbers and places of a type of object in a room."""
+
     numbers: WeightedChoice[int]
-    loose: int
-    places: WeightedChoice[int]
+    places: ObjectPlaces
+    loose: int | None = None  # of 1,000 objects, those out of reach; None where it is one of the choices of `places`
 
 
 class Grounds:
-    """What all layouts of a room share: its kinds of objects and, by number, what is known of its receptacles."""
+    """The facts that all layouts of a room share: habits by type of object, and receptacles by number."""
 
     def __init__(self, here: Room) -> None:
         known = floor_plans()
         self.types = tuple([each.type for each in here.receptacles])
-        self.single = frozenset([index for index, kind in enumerate(self.types) if kind in known.single])
+        self._single = frozenset([index for index, kind in enumerate(self.types) if kind in known.single])
         self.locations = [here.locations[each.location] for each in here.receptacles]
-        self.kinds = [
-            _MovableType(kind, _numbers(kind), known.loose.get(kind, 0), _places(kind, self.types, None))
+        self.habits = {
+            kind: Habit(_numbers(kind), _places(kind, self.types, None), known.loose.get(kind, 0))
             for kind in here.movable
-        ]
+        }
         # The lowest of the spots that things in each receptacle can have; in centimetres.
         middles: list[Point] = [each.spot for each in here.receptacles]
         self.corners: list[Point] = [
@@ -140,6 +160,25 @@ class Grounds:
         self._reached = frozenset(here.locations)
         xs, zs = [each.x for each in here.locations], [each.z for each in here.locations]
         self._area = (min(xs), max(xs) - min(xs) + 1, min(zs), max(zs) - min(zs) + 1)
+
+    def objects(
+        self, habits: Mapping[str, Habit], aim: TaskAim, random: TaskRandom, cold: frozenset[int] = frozenset()
+    ) -> list[Object]:
+        """Return the objects by type; what the task is about is within reach, and cold in the receptacles `cold`."""
+        found: list[Object] = []
+        full, single = set[int](), self._single
+        for kind, (numbers, places, loose) in habits.items():
+            sought = kind == aim.object_type
+            alike: list[Object] = []
+            for _ in range(numbers.draw(random)):
+                # Officially too, some objects lie where nobody can take them.
+                hidden = loose is not None and random.chance(loose, 1_000)
+                chosen = () if hidden else places.choose(full, sought, random)
+                if not single.isdisjoint(chosen):
+                    full.update(single.intersection(chosen))
+                alike.append(self.put(kind, chosen, alike, random, sought and not cold.isdisjoint(chosen)))
+            found += alike
+        return found
 
     def put(
         self, kind: str, places: tuple[int, ...], others: list[Object], random: TaskRandom, cool: bool = False
@@ -175,7 +214,6 @@ class Grounds:
 
 
 def grounds(here: Room) -> Grounds:
-    """Return what all layouts of a room share."""
     return _grounds_of(here.number) if here is room(here.number) else Grounds(here)
 
 
@@ -184,30 +222,16 @@ def _grounds_of(number: int) -> Grounds:
     return Grounds(room(number))
 
 
-def lay_out(here: Room, aim: Aim, random: TaskRandom) -> Layout:
-    """Return a sampled layout; the objects that the task is about are all within reach."""
+def lay_out(here: Room, aim: TaskAim, random: TaskRandom) -> Layout:
+    """Return a sampled layout."""
     known = grounds(here)
-    objects: list[Object] = []
-    full: set[int] = set()
-    for kind in known.kinds:
-        sought = kind.type == aim.object_type
-        numbers = goal_numbers(aim.task_type) if sought else kind.numbers
-        places = places_for(kind.type, known.types, aim) if sought else kind.places
-        alike: list[Object] = []
-        for _ in range(numbers.draw(random)):
-            chosen = -1
-            # Officially too, some objects lie where nobody can take them.
-            if sought or not random.chance(kind.loose, 1000):
-                chosen = _place(places, full, sought, random)
-            if chosen in known.single:
-                full.add(chosen)
-            alike.append(known.put(kind.type, (chosen,) if chosen >= 0 else (), alike, random))
-        objects += alike
+    sought = Habit(goal_numbers(aim.task_type), places_for(aim.object_type, known.types, aim))
+    objects = known.objects({**known.habits, aim.object_type: sought}, aim, random)
     return Layout(tuple(objects), known.start(objects, random))
 
 
-def places_for(kind: str, receptacle_types: tuple[str, ...], aim: Aim) -> WeightedChoice[int]:
-    """Return the receptacles, of these types, that objects of a type can lie in when a game begins.
+def places_for(kind: str, receptacle_types: tuple[str, ...], aim: TaskAim) -> ObjectPlaces:
+    """Return where objects of a type can lie when a game begins, in receptacles of these types.
 
     What is to be brought somewhere lies elsewhere, as in the official games, unless it has to be cleaned, heated or
     cooled before.
@@ -217,10 +241,10 @@ def places_for(kind: str, receptacle_types: tuple[str, ...], aim: Aim) -> Weight
 
 
 @lru_cache(maxsize=_KEPT)
-def _places(kind: str, receptacle_types: tuple[str, ...], barred: str | None) -> WeightedChoice[int]:
+def _places(kind: str, receptacle_types: tuple[str, ...], barred: str | None) -> ObjectPlaces:
     weights = floor_plans().places.get(kind, {})
-    return WeightedChoice(
-        (index, weights.get(each, 0) if each != barred else 0) for index, each in enumerate(receptacle_types)
+    return ObjectPlaces(
+        [((index,), weights[each]) for index, each in enumerate(receptacle_types) if each in weights and each != barred]
     )
 
 
@@ -233,12 +257,3 @@ def goal_numbers(task_type: str) -> WeightedChoice[int]:
 @cache
 def _numbers(kind: str) -> WeightedChoice[int]:
     return WeightedChoice(enumerate(floor_plans().numbers[kind], 1))
-
-
-def _place(places: WeightedChoice[int], full: set[int], sought: bool, random: TaskRandom) -> int:
-    """Return the receptacle for an object; without room in any, -1, or for what is sought one that is full."""
-    if len(full) >= len(places.outcomes) and full.issuperset(places.outcomes):
-        return places.draw(random) if sought else -1
-    while (chosen := places.draw(random)) in full:
-        pass
-    return chosen

@@ -34,7 +34,7 @@ _REMEDY = "run `pip install alfworld` and `alfworld-download`, or pass source='g
 
 
 class _Compact(NamedTuple):
-    """What one compact file holds: by task id, the task's sentence and the problem, compressed."""
+    """The content of a compact file: by task id, the task's sentence and the compressed problem."""
 
     grammar: str
     games: dict[str, tuple[str, bytes]]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from natlang_envs.alfworld.engine.goals import LOOK, Goal, goal_text
-from natlang_envs.alfworld.games.floor_plans import Aim, Fixture, FloorPlanReceptacle, Location, Room, floor_plans
+from natlang_envs.alfworld.games.floor_plans import Fixture, FloorPlanReceptacle, Location, Room, TaskAim, floor_plans
 from natlang_envs.alfworld.games.layout import Layout, Object, Point, receptacles_of
 
 # The types that the domain's actions name: they must be declared even in a room that has none.
@@ -14,7 +14,7 @@ _TYPES_OF_THINGS = ("Knife", "ButterKnife", "Sink")
 _TYPES_OF_RECEPTACLES = ("SinkBasin", "Microwave", "Fridge")
 
 
-def problem_text(here: Room, layout: Layout, aim: Aim) -> str:
+def problem_text(here: Room, layout: Layout, aim: TaskAim) -> str:
     """Return the problem that a room, the layout of its objects and what the task is about make."""
     receptacles = [receptacle_id(each) for each in here.receptacles]
     locations = [location_id(each) for each in here.locations]
@@ -55,8 +55,8 @@ def problem_text(here: Room, layout: Layout, aim: Aim) -> str:
     )
 
 
-def goal_of(aim: Aim) -> Goal:
-    """Return what wins a game, its types spelled as in the aim."""
+def goal_of(aim: TaskAim) -> Goal:
+    """Return the goal of an aim, its types spelled as there."""
     if aim.task_type == LOOK:
         return Goal(aim.task_type, aim.object_type, toggle_type=aim.target_type)
     return Goal(aim.task_type, aim.object_type, receptacle_type=aim.target_type)
@@ -114,7 +114,7 @@ def thing_id(kind: str, spot: Point) -> str:
 
 
 def beginning(kind: str, x: int) -> str:
-    """Return what the name of an object begins with; that of another x sorts it as the whole name does."""
+    """Return the beginning of an object's name; beginnings with different x sort as whole names do."""
     return f"{kind}_bar_{_metres(x)}_bar_"
 
 

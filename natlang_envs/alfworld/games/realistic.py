@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from typing import Literal, NamedTuple, get_args
 
 from natlang_envs.alfworld.engine.goals import HEAT, LOOK, TASK_TYPES, TREATMENTS
-from natlang_envs.alfworld.games.floor_plans import Aim, Room, floor_plans, room, room_numbers
+from natlang_envs.alfworld.games.floor_plans import Room, TaskAim, floor_plans, room, room_numbers
 from natlang_envs.alfworld.games.generated_tasks import Goals, MadeGames
 from natlang_envs.alfworld.games.generator import GeneratedGame, game_in, is_possible, types_and_rooms
 from natlang_envs.alfworld.games.layout import WeightedChoice
@@ -34,7 +34,7 @@ _Split = Literal["train", "validation", "validation_unseen", "test"] | None
 class RealisticTaskId(NamedTuple):
     """The parts of a task id; `str` writes it."""
 
-    aim: Aim
+    aim: TaskAim
     room: int
     number: int
 
@@ -65,15 +65,15 @@ def parse_task_id(task_id: str) -> RealisticTaskId:
     if parts is None:
         raise UsageError(f"unknown task {str(task_id)[:200]!a}: the id of a realistic game reads like {EXAMPLE!r}")
     task_type, thing, target, number, game = parts.groups()
-    aim = Aim(require_choice("task type", task_type, TASK_TYPES), thing, target)
+    aim = TaskAim(require_choice("task type", task_type, TASK_TYPES), thing, target)
     if aim not in aims(task_type, room(int(number)).number, "all").outcomes:
         raise UsageError(f"unknown task {task_id!r}: floor plan {number} has no such task, choose another")
     return RealisticTaskId(aim, int(number), int(game))
 
 
 @cache
-def aims(task_type: str, number: int, goals: Goals) -> WeightedChoice[Aim]:
-    """Return what a task type can be about in a floor plan.
+def aims(task_type: str, number: int, goals: Goals) -> WeightedChoice[TaskAim]:
+    """Return the aims of a task type in a floor plan.
 
     `"official"` goals are those of the official training games, as often as there; `"new"` ones all others that can be
     done; `"all"` has both, with half of the weight each.
@@ -90,7 +90,7 @@ def aims(task_type: str, number: int, goals: Goals) -> WeightedChoice[Aim]:
     return WeightedChoice([(aim, times * max(1, len(new))) for aim, times in known] + [(aim, total) for aim in new])
 
 
-def _doable(task_type: str, here: Room) -> Iterator[Aim]:
+def _doable(task_type: str, here: Room) -> Iterator[TaskAim]:
     """Yield everything that a task type can be about in a room."""
     known = floor_plans()
     lamps = {each.type for each in here.fixtures if each.type in known.actions["toggleable"]}
@@ -99,12 +99,12 @@ def _doable(task_type: str, here: Room) -> Iterator[Aim]:
     able = known.actions[f"{verb}able"] if verb else frozenset(here.movable)
     for thing in here.movable:
         for target in sorted(targets):
-            aim = Aim(task_type, thing, target)
+            aim = TaskAim(task_type, thing, target)
             if thing in able and _can_be(aim, here):
                 yield aim
 
 
-def _can_be(aim: Aim, here: Room) -> bool:
+def _can_be(aim: TaskAim, here: Room) -> bool:
     return is_possible(aim, here) and possible(here.number, aim)
 
 
@@ -171,7 +171,7 @@ def _with_second_places(number: int) -> Room:
 
 
 @cache
-def _aims(task_type: str, number: int, goals: Goals, goal: str | None) -> WeightedChoice[Aim]:
+def _aims(task_type: str, number: int, goals: Goals, goal: str | None) -> WeightedChoice[TaskAim]:
     found = aims(task_type, number, goals)
     if goal is None:
         return found

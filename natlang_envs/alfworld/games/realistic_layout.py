@@ -1,7 +1,7 @@
 """Samples a layout with what official games have: things in two receptacles, in other things, and cold ones.
 
-What is usual in a room, how many objects of a type there are, and in which types of receptacles they lie, is read for
-the seen rooms from `room_habits.json`, which `python -m tools.alfworld.make_room_habits` writes from the official
+The usual numbers of objects of each type in a room, and the types of receptacles that they lie in, are read for the
+seen rooms from `room_habits.json`, which `python -m tools.alfworld.make_room_habits` writes from the official
 training games. A room that is held out borrows the habits of other rooms of its kind, one room for each type of object,
 and always the same; of its own contents nothing is known.
 """
@@ -14,63 +14,46 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from natlang_envs.alfworld.engine.goals import COOL, PLACE, TWO
-from natlang_envs.alfworld.games.floor_plans import Aim, Room, Spot, content_of, floor_plans, room
-from natlang_envs.alfworld.games.layout import Layout, Object, WeightedChoice, goal_numbers, grounds, receptacles_of
+from natlang_envs.alfworld.games.floor_plans import Room, Spot, TaskAim, content_of, floor_plans, room
+from natlang_envs.alfworld.games.layout import (
+    Habit,
+    Layout,
+    Object,
+    ObjectPlaces,
+    WeightedChoice,
+    goal_numbers,
+    grounds,
+    receptacles_of,
+)
 from natlang_envs.task_random import TaskRandom
 
 _FILE = "room_habits.json"
 _FRIDGE = "Fridge"
 _WHOLE = 1_000  # what one official object or game weighs; weights are whole numbers
 _PRIOR = 2  # official games that the statistics of all rooms count as
-_LOOSE = ""  # where an object lies that is in no receptacle
 
 Where = tuple[str, ...]  # types of receptacles, the rarest of the room first; an object can lie in more than one
 
 
-class _Places(NamedTuple):
-    """Where objects of a type can lie in a room: the receptacles of each choice, its main one first; none: loose."""
-
-    choices: WeightedChoice[tuple[int, ...]]
-    reached: tuple[tuple[int, ...], ...]
-
-
-def lay_out_realistically(here: Room, aim: Aim, random: TaskRandom) -> Layout:
-    """Return a layout of a floor plan's objects; those that the task is about are all within reach."""
-    number = here.number
-    known, coolable = grounds(room(number)), floor_plans().actions["coolable"]
-    objects: list[Object] = []
-    full: set[int] = set()
-    for kind in here.movable:
-        sought = kind == aim.object_type
-        places = lying(number, kind, aim if sought else None)
-        many = goal_numbers(aim.task_type) if sought else _habit(number, kind).numbers
-        alike: list[Object] = []
-        for _ in range(many.draw(random)):
-            chosen = _choose(places, full, sought, random)
-            full.update(known.single.intersection(chosen))
-            # What the task is about is cold where it comes out of the fridge; nothing else is, officially.
-            cold = sought and kind in coolable and any(known.types[each] == _FRIDGE for each in chosen)
-            alike.append(known.put(kind, chosen, alike, random, cold))
-        objects += alike
+def lay_out_realistically(here: Room, aim: TaskAim, random: TaskRandom) -> Layout:
+    """Return a sampled layout of a floor plan's objects."""
+    number, sought = here.number, aim.object_type
+    known = grounds(room(number))
+    habits = {kind: Habit(_usual(number, kind).numbers, lying(number, kind, None)) for kind in here.movable}
+    habits[sought] = Habit(goal_numbers(aim.task_type), lying(number, sought, aim))
+    cools = sought in floor_plans().actions["coolable"]
+    fridges = frozenset([index for index, kind in enumerate(known.types) if cools and kind == _FRIDGE])
+    objects = known.objects(habits, aim, random, cold=fridges)
     _put_inside(objects, aim, random)
     return Layout(tuple(objects), known.start(objects, random))
 
 
-def possible(number: int, aim: Aim) -> bool:
+def possible(number: int, aim: TaskAim) -> bool:
     """Return whether what a task is about can lie somewhere when a game begins."""
     return bool(lying(number, aim.object_type, aim).reached)
 
 
-def _choose(places: _Places, full: set[int], sought: bool, random: TaskRandom) -> tuple[int, ...]:
-    """Return the receptacles for an object; without room in any, none, or for what is sought those that are full."""
-    if full and places.reached and not any(full.isdisjoint(choice) for choice in places.reached):
-        return places.choices.draw(random) if sought else ()
-    while not full.isdisjoint(chosen := places.choices.draw(random)):
-        pass
-    return chosen
-
-
-def lying(number: int, kind: str, sought_for: Aim | None) -> _Places:
+def lying(number: int, kind: str, sought_for: TaskAim | None) -> ObjectPlaces:
     """Return where objects of a type can lie in a floor plan, of the type that a task is about if one is given.
 
     What is to be brought somewhere lies elsewhere, as in the official games, unless it has to be cleaned, heated or
@@ -85,10 +68,10 @@ def lying(number: int, kind: str, sought_for: Aim | None) -> _Places:
 
 
 @lru_cache(maxsize=50_000)
-def _lying(number: int, kind: str, barred: str, sought: bool) -> _Places:
+def _lying(number: int, kind: str, barred: str, sought: bool) -> ObjectPlaces:
     here = room(number)
     weights: dict[tuple[int, ...], int] = {}
-    for where, weight in _habit(number, kind).lying:
+    for where, weight in _usual(number, kind).lying:
         if not where:
             weights[()] = 0 if sought else weight
         elif barred not in where:
@@ -96,8 +79,7 @@ def _lying(number: int, kind: str, barred: str, sought: bool) -> _Places:
             for index in main:
                 choice = _with_nearest(here, index, where[1:])
                 weights[choice] = weights.get(choice, 0) + weight // len(main)
-    choices = WeightedChoice(sorted(weights.items()))
-    return _Places(choices, tuple(each for each in choices.outcomes if each))
+    return ObjectPlaces(sorted(weights.items()))
 
 
 def _with_nearest(here: Room, main: int, others: tuple[str, ...]) -> tuple[int, ...]:
@@ -115,7 +97,7 @@ def _apart(one: Spot, other: Spot) -> int:
     return sum((a - b) ** 2 for a, b in zip(one, other, strict=True))
 
 
-def _put_inside(objects: list[Object], aim: Aim, random: TaskRandom) -> None:
+def _put_inside(objects: list[Object], aim: TaskAim, random: TaskRandom) -> None:
     """Put some of the objects in others that lie in the same receptacle; never what the task is about."""
     # Of 1,000 objects that lie beside one of another type, the number that lie in it.
     found: Mapping[str, Mapping[str, int]] = content_of(_FILE)["inside"]
@@ -133,8 +115,8 @@ def _put_inside(objects: list[Object], aim: Aim, random: TaskRandom) -> None:
                 break
 
 
-class _Habit(NamedTuple):
-    """What is usual for a type of object in a room."""
+class _Usual(NamedTuple):
+    """The usual numbers and places of a type of object in a floor plan."""
 
     numbers: WeightedChoice[int]
     lying: tuple[tuple[Where, int], ...]  # the types of receptacles that one lies in; none for an object out of reach
@@ -147,8 +129,7 @@ def second_places(number: int) -> Mapping[int, tuple[int, ...]]:
 
 
 @cache
-def _habit(number: int, kind: str) -> _Habit:
-    """Return what is usual for a type of object in a floor plan."""
+def _usual(number: int, kind: str) -> _Usual:
     known, here = floor_plans(), room(number)
     there = Counter(each.type for each in here.receptacles)
     counts, lying = _observed(here, kind)
@@ -158,7 +139,7 @@ def _habit(number: int, kind: str) -> _Habit:
         numbers[index] += _share(times, sum(pooled))
     weights = {
         where: _WHOLE * times
-        for where, times in ((_where(name), times) for name, times in lying.items())
+        for where, times in ((tuple(name.split("+")) if name else (), times) for name, times in lying.items())
         if not Counter(where) - there
     }
     loose = known.loose.get(kind, 0)
@@ -166,15 +147,11 @@ def _habit(number: int, kind: str) -> _Habit:
     for each, weight in places.items():
         weights[each,] = weights.get((each,), 0) + _share(weight * (1_000 - loose), sum(places.values()) * 1_000)
     weights[()] = weights.get((), 0) + _share(loose, 1_000)
-    return _Habit(WeightedChoice(enumerate(numbers, 1)), tuple(sorted(weights.items())))
+    return _Usual(WeightedChoice(enumerate(numbers, 1)), tuple(sorted(weights.items())))
 
 
 def _share(part: int, whole: int) -> int:
     return _PRIOR * _WHOLE * part // whole if whole else 0
-
-
-def _where(name: str) -> Where:
-    return tuple(name.split("+")) if name != _LOOSE else ()
 
 
 def _observed(here: Room, kind: str) -> tuple[list[int], dict[str, int]]:

@@ -42,10 +42,7 @@ _TRIES = 20  # mixed rooms that are tried at most until the task is possible in 
 
 
 class MixedTasks(MadeGames):
-    """The games in made-up rooms of one split. The rooms of every split are mixed of the seen ones.
-
-    They take no goal: what a game is about is not known before it is made.
-    """
+    """The games in synthetic rooms of one split, all mixed from seen rooms; without goals, which need the made room."""
 
     def _choose(self, split: str) -> None:
         if self._goal is not None:

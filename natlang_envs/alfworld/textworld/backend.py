@@ -32,7 +32,7 @@ _IN_USE = RLock()  # the packages replace sys.stdout and sys.argv while they rea
 
 @contextmanager
 def borrowed() -> Generator[None]:
-    """Give back, as they were, the parts of the process that the packages change: random numbers, argv, environment."""
+    """Restore the parts of the process that the packages change: random numbers, argv, environment."""
     with _IN_USE:
         argv, stdout, environ = sys.argv, sys.stdout, dict(os.environ)
         python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002
@@ -76,7 +76,7 @@ class TextWorldWorld:
 
     @property
     def commands(self) -> tuple[str, ...]:
-        """What can be done now, in TextWorld's order."""
+        """The admissible commands, in TextWorld's order."""
         return tuple(self._state["admissible_commands"])
 
     @property

@@ -46,10 +46,7 @@ def game_of(task_id: str, grammar: str = GRAMMARS[0]) -> GameText:
 
 
 def folder_of(task_id: str) -> Path:
-    """Return the folder of a game in the package's layout, such as `TASK-Apple-None-Fridge-12/trial_345`.
-
-    The number of a game in a synthetic room follows after `mixed_`, that of a realistic one after `realistic_`.
-    """
+    """Return the folder of a game in the package's layout, such as `TASK-Apple-None-Fridge-12/trial_345`."""
     task = _trajectory(game_of(task_id), "")
     parts = task["pddl_params"]
     place, number = task_id.split("/")[-2:]
@@ -60,7 +57,7 @@ def folder_of(task_id: str) -> Path:
 
 
 def _trajectory(text: GameText, name: str) -> dict[str, Any]:
-    """Return what the package's own loader and expert read: the kind of task and its parts, officially named."""
+    """Return the parts of a task, officially named, that the package's own loader and expert read."""
     goal = parse_game(text).goal
     spelled = {kind.lower(): kind for kind in _TYPE.findall(text.problem)}
     return {

@@ -26,7 +26,7 @@ _HELP_INLINE = '\naction help {{\n    template :: "help";\n    feedback :: "\n{}
 
 
 class GrammarFiles(NamedTuple):
-    """What all games of a grammar share: the domain in PDDL, and the texts with `UNKNOWN_TASK` as the task."""
+    """The parts that all games of a grammar share: the PDDL domain, and the texts with `UNKNOWN_TASK`."""
 
     domain: str
     texts: str

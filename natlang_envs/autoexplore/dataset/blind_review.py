@@ -13,7 +13,7 @@ from natlang_envs.files import write_whole
 from natlang_envs.tasks import hash_fraction
 
 
-class Reading(NamedTuple):
+class BlindReading(NamedTuple):
     """What a reader named: the label's id, its repository and question, and a file; empty where it is still open."""
 
     id: str
@@ -23,40 +23,38 @@ class Reading(NamedTuple):
 
 
 def readings_file() -> Path:
-    """Return the file of the second reading."""
     return data_folder() / "readings" / "second.jsonl"
 
 
-def sample(labels: Iterable[Label]) -> list[Reading]:
+def sample(labels: Iterable[Label]) -> list[BlindReading]:
     """Return a tenth of each repository's labels, by a hash of their ids, without anything that tells the answer."""
     by_repository: dict[str, list[Label]] = {}
     for label in labels:
         by_repository.setdefault(label.repository, []).append(label)
     return [
-        Reading(label.id, label.repository, label.question, "")
+        BlindReading(label.id, label.repository, label.question, "")
         for group in by_repository.values()
         for label in sorted(group, key=lambda each: hash_fraction(f"second/{each.id}"))[: -(-len(group) // 10)]
     ]
 
 
-def write_readings(path: Path, readings: Iterable[Reading]) -> None:
-    """Write one reading a line."""
+def write_readings(path: Path, readings: Iterable[BlindReading]) -> None:
     write_whole(path, json_lines(each._asdict() for each in readings))
 
 
-def read_readings(path: Path) -> list[Reading]:
+def read_readings(path: Path) -> list[BlindReading]:
     """Return the readings of a file; none where it does not exist."""
     return [reading for _, reading in read_lines(path, _parse)] if path.exists() else []
 
 
-def _parse(value: object) -> Reading:
+def _parse(value: object) -> BlindReading:
     content = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-    if tuple(content) != Reading._fields or not all(isinstance(each, str) for each in content.values()):
-        raise ValueError(f"a reading has the keys {', '.join(Reading._fields)}, all text")
-    return Reading(**content)
+    if tuple(content) != BlindReading._fields or not all(isinstance(each, str) for each in content.values()):
+        raise ValueError(f"a reading has the keys {', '.join(BlindReading._fields)}, all text")
+    return BlindReading(**content)
 
 
-def agreement(readings: Iterable[Reading], labels: Mapping[str, Label]) -> Rate:
+def agreement(readings: Iterable[BlindReading], labels: Mapping[str, Label]) -> Rate:
     """Return how often the file named is a target; readings of labels that are gone, and open ones, do not count."""
     told = [each for each in readings if each.file and each.id in labels]
     return Rate(sum(each.file in labels[each.id].targets for each in told), len(told))

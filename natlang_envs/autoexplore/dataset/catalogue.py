@@ -41,7 +41,6 @@ class PinnedRepository:
 
     @property
     def archive(self) -> str:
-        """What the archive is called in the cache."""
         return f"{self.name}-{self.version}.tar.gz"
 
     @property
@@ -56,12 +55,10 @@ class PinnedRepository:
 
     @property
     def shipped_archive(self) -> Path:
-        """Where its archive lies if it is part of the dataset."""
         return data_folder() / self.archive
 
     @property
     def is_cached(self) -> bool:
-        """Whether its files are there: they are put there whole, or not at all."""
         return self.folder.is_dir()
 
 
@@ -72,7 +69,6 @@ def catalogue() -> dict[str, PinnedRepository]:
 
 
 def read_catalogue(path: Path) -> dict[str, PinnedRepository]:
-    """Read a file such as `repositories.toml`."""
     try:
         tables: list[dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))["repository"]
     except (OSError, ValueError, KeyError) as error:
@@ -89,7 +85,6 @@ def read_catalogue(path: Path) -> dict[str, PinnedRepository]:
 
 
 def pinned_repository(name: str) -> PinnedRepository:
-    """Return a repository of the dataset."""
     return catalogue()[require_choice("repository", name, catalogue())]
 
 

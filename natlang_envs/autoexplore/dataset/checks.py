@@ -27,7 +27,6 @@ def shortest_path(repository: Repository, targets: Sequence[str]) -> tuple[str, 
 
 
 def depth_of(targets: Iterable[str]) -> int:
-    """Return the folders to enter for the nearest target."""
     return min(target.count("/") for target in targets)
 
 
@@ -38,12 +37,10 @@ def difficulty_of(question: str, targets: Iterable[str]) -> Difficulty:
 
 
 def ranked_paths(repository: Repository, question: str) -> tuple[str, ...]:
-    """Return the files that BM25 ranks highest, best first."""
     return tuple(each.path for each in bm25_of(repository).rank(question)[:RANKED])
 
 
 def question_problems(question: str) -> Iterator[str]:
-    """Yield what is wrong with a question by itself."""
     if question != " ".join(question.split()):
         yield "the question is not one line with single spaces"
     if not SHORTEST_QUESTION <= len(question) <= MAX_QUESTION:
@@ -115,7 +112,6 @@ def _texts(repository: Repository) -> tuple[dict[str, str], str]:
 
 
 def natural_problems(label: Label) -> Iterator[str]:
-    """Yield what is wrong with the natural wording of a label, without the files."""
     for problem in question_problems(label.natural):
         yield f"natural wording: {problem}"
     if label.natural == label.question:

@@ -18,7 +18,7 @@ from natlang_envs.autoexplore.dataset.checks import text_of
 from natlang_envs.autoexplore.dataset.labels import Label, Wording, json_lines
 from natlang_envs.autoexplore.dataset.report import Parts
 from natlang_envs.autoexplore.dataset.shipped import withheld
-from natlang_envs.autoexplore.episode import HORIZON, Episode
+from natlang_envs.autoexplore.episode import HORIZON, ExploreEpisode
 from natlang_envs.autoexplore.tasks import ExploreTask
 from natlang_envs.env import Outcome
 from natlang_envs.errors import UsageError
@@ -44,7 +44,7 @@ def state_actions(labels: Iterable[Label], wording: Wording = "natural") -> Iter
     """Yield the steps of each label's way, as the environment shows them with the question in this wording."""
     for label in labels:
         task = ExploreTask(label.id, repository_folder(label.repository), label.asked(wording), label.targets)
-        episode = Episode(task, FILE_BUDGET)
+        episode = ExploreEpisode(task, FILE_BUDGET)
         path: list[PathStep] = []
         outcome = Outcome("", 0.0)
         for step, action in enumerate(label.path):
@@ -55,7 +55,6 @@ def state_actions(labels: Iterable[Label], wording: Wording = "natural") -> Iter
 
 
 def write_state_actions(path: Path, labels: Iterable[Label], wording: Wording = "natural") -> int:
-    """Write one state-action pair a line, and return how many there are."""
     pairs = [each._asdict() for each in state_actions(labels, wording)]
     write_whole(path, json_lines(pairs))
     return len(pairs)

@@ -22,24 +22,16 @@ class Pinned(Protocol):
     """A file of the packaging index whose content is known."""
 
     @property
-    def name(self) -> str:
-        """The project's name."""
-        ...
+    def name(self) -> str: ...
 
     @property
-    def version(self) -> str:
-        """Its version."""
-        ...
+    def version(self) -> str: ...
 
     @property
-    def sha256(self) -> str:
-        """The digest of the file."""
-        ...
+    def sha256(self) -> str: ...
 
     @property
-    def archive(self) -> str:
-        """What the file is called in the cache."""
-        ...
+    def archive(self) -> str: ...
 
 
 def fetch(entry: PinnedRepository, index: Callable[[], Index], progress: Progress = lambda done, total: None) -> Path:
@@ -68,7 +60,6 @@ def fetch(entry: PinnedRepository, index: Callable[[], Index], progress: Progres
 
 
 def archives_folder() -> Path:
-    """Return where archives lie until they are unpacked; who downloads holds its lock."""
     return cache_folder() / "archives"
 
 

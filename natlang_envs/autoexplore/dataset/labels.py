@@ -107,11 +107,9 @@ class Label:
         return f"{self.repository}/{hashlib.sha256(self.question.encode()).hexdigest()[:8]}"
 
     def asked(self, wording: Wording) -> str:
-        """Return the question in a wording."""
         return self.natural or self.question if wording == "natural" else self.question
 
     def to_json(self) -> str:
-        """Return its line."""
         content = asdict(self)
         for name in _ROWS:
             content[name] = [each._asdict() for each in getattr(self, name)]
@@ -120,12 +118,10 @@ class Label:
 
 
 def wording_named(name: str) -> Wording:
-    """Return a wording by name."""
     return cast("Wording", require_choice("wording", name, WORDINGS))
 
 
 def parse(value: object) -> Label:
-    """Return a label from the object of its line."""
     content: dict[str, Any] = {"natural": "", "elsewhere": [], "part": 0}
     content |= read_object(value, (*WRITTEN, *MADE), "a label", optional=OPTIONAL)
     for name in ("repository", "question", "answer", "kind", "difficulty", "natural"):
@@ -199,10 +195,8 @@ def read_labels(path: Path, parse_one: Callable[[object], Label] = parse) -> lis
 
 
 def write_labels(path: Path, labels: Iterable[Label]) -> None:
-    """Write one label a line."""
     write_whole(path, "".join(f"{label.to_json()}\n" for label in labels).encode())
 
 
 def json_lines(objects: Iterable[Mapping[str, Any]]) -> bytes:
-    """Return JSON objects as the lines of a file."""
     return "".join(f"{json.dumps(each, ensure_ascii=False)}\n" for each in objects).encode()

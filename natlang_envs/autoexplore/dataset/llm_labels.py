@@ -45,12 +45,10 @@ _BEGUN = ("repository", "model", "questions")  # what the journal begins with, b
 _ATTEMPTS = 2  # answers a model is given for one file
 
 
-class Model(Protocol):
+class LabelModel(Protocol):
     """Whoever answers prompts."""
 
-    def answer(self, system: str, prompt: str) -> str:
-        """Return the answer to a prompt, below a system message."""
-        ...
+    def answer(self, system: str, prompt: str) -> str: ...
 
 
 class Done(NamedTuple):
@@ -62,7 +60,6 @@ class Done(NamedTuple):
 
 
 def journal_of(out: Path) -> Path:
-    """Return the journal beside a file of labels."""
     return out.with_name(f"{out.name}.journal")
 
 
@@ -110,7 +107,7 @@ def files_to_ask(repository: Repository) -> list[str]:
 
 def make_labels(
     repository: Repository,
-    model: Model,
+    model: LabelModel,
     out: Path,
     *,
     name: str = "",
@@ -148,7 +145,7 @@ def make_labels(
     return labels, done
 
 
-class _Asked(NamedTuple):
+class _DraftLabel(NamedTuple):
     """A question as a model wrote it."""
 
     question: str
@@ -158,9 +155,8 @@ class _Asked(NamedTuple):
 
 
 def _labels_of(
-    repository: Repository, model: Model, path: str, count: int, before: list[Label]
+    repository: Repository, model: LabelModel, path: str, count: int, before: list[Label]
 ) -> tuple[list[Label], list[str]]:
-    """Return the labels of one file, and why other questions on it were dropped."""
     words = prompt_texts("natlang_envs.autoexplore.dataset")["ask"]
     system = words["role"].format(count=count, least=SHORTEST_EVIDENCE, most=LONGEST_EVIDENCE).strip()
     more = len(repository.files) - _LISTED
@@ -189,7 +185,7 @@ def _labels_of(
     return list(made.values()), problems
 
 
-def _objects(reply: str) -> Iterator[tuple[str, _Asked | None]]:
+def _objects(reply: str) -> Iterator[tuple[str, _DraftLabel | None]]:
     """Yield each object of an answer, in lists too, and the question in it if there is one."""
     said = split_thought(reply).said
     nothing = True
@@ -209,15 +205,15 @@ def _flat(value: object) -> list[object]:
     return cast("list[object]", value) if isinstance(value, list) else [value]
 
 
-def _asked(value: object) -> _Asked | None:
+def _asked(value: object) -> _DraftLabel | None:
     content = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-    values = [content.get(name) for name in _Asked._fields]
+    values = [content.get(name) for name in _DraftLabel._fields]
     good = all(isinstance(each, str) for each in values) and content["kind"] in KINDS
-    return _Asked(*cast("list[str]", values)) if good else None
+    return _DraftLabel(*cast("list[str]", values)) if good else None
 
 
 def _label(
-    repository: Repository, model: Model, path: str, asked: _Asked, known: list[str]
+    repository: Repository, model: LabelModel, path: str, asked: _DraftLabel, known: list[str]
 ) -> tuple[Label | None, list[str]]:
     """Return the label of a question if all checks hold, and what is wrong if not."""
     question = " ".join(asked.question.split())
@@ -243,7 +239,7 @@ def _label(
 
 
 def _compose(
-    repository: Repository, asked: _Asked, question: str, evidence: list[Evidence], why: dict[str, str]
+    repository: Repository, asked: _DraftLabel, question: str, evidence: list[Evidence], why: dict[str, str]
 ) -> Label:
     targets = tuple(sorted(each.path for each in evidence))
     ranked = ranked_paths(repository, question)
@@ -263,7 +259,7 @@ def _compose(
     return parse(content)
 
 
-def _judge(repository: Repository, model: Model, path: str, question: str, answer: str) -> tuple[str, str] | None:
+def _judge(repository: Repository, model: LabelModel, path: str, question: str, answer: str) -> tuple[str, str] | None:
     """Return the span of a file that answers a question, "" where it does not, and why; None without a verdict."""
     words = prompt_texts("natlang_envs.autoexplore.dataset")["judge"]
     system = words["role"].format(least=SHORTEST_EVIDENCE, most=LONGEST_EVIDENCE).strip()

@@ -40,7 +40,7 @@ _COMMENT = re.compile(r"\s*(?:#|//|/\*|<!--|;|--)\s*(\S.*)")
 _NAME = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
 
 
-class Asked(NamedTuple):
+class RuleQuestion(NamedTuple):
     """A question about a file, the line that it was made from, and the part that shows the line, from 1."""
 
     question: str
@@ -48,14 +48,14 @@ class Asked(NamedTuple):
     part: int
 
 
-def asked_about(path: str, text: str, each: int = EACH) -> list[Asked]:
+def asked_about(path: str, text: str, each: int = EACH) -> list[RuleQuestion]:
     """Return up to so many different questions about a file, in the order of its lines.
 
     Headings, definitions and comments come first, up to half of them; the rest are drawn by random numbers that
     depend on the path alone.
     """
-    told: dict[str, Asked] = {}
-    plain: dict[str, Asked] = {}
+    told: dict[str, RuleQuestion] = {}
+    plain: dict[str, RuleQuestion] = {}
     lines = text.split("\n")
     starts = [0]
     for line in lines:
@@ -68,7 +68,7 @@ def asked_about(path: str, text: str, each: int = EACH) -> list[Asked]:
         following = next((each for each in lines[number + 1 : number + 4] if each.strip()), "")
         kind, question = _question(line, following)
         if question:
-            found = Asked(question, evidence, at // FILE_BUDGET + 1)
+            found = RuleQuestion(question, evidence, at // FILE_BUDGET + 1)
             (told if kind else plain).setdefault(question, found)
     chance = random.Random(path)
     first = _drawn(list(told.values()), each // 2 if plain else each, chance)
@@ -77,7 +77,7 @@ def asked_about(path: str, text: str, each: int = EACH) -> list[Asked]:
     return sorted([*first, *_drawn(rest, each - len(first), chance)], key=lambda one: (one.part, one))
 
 
-def _drawn(asked: Sequence[Asked], most: int, chance: random.Random) -> list[Asked]:
+def _drawn(asked: Sequence[RuleQuestion], most: int, chance: random.Random) -> list[RuleQuestion]:
     return list(asked) if len(asked) <= most else chance.sample(asked, most)
 
 
@@ -148,7 +148,7 @@ def made_labels(
     found = dict(sorted(ways(repository)))
     if limit is not None and found:
         each = max(1, min(each, limit // len(found)))
-    places: dict[str, dict[str, Asked]] = {}
+    places: dict[str, dict[str, RuleQuestion]] = {}
     for done, path in enumerate(found):
         progress(done, len(found))
         for one in asked_about(path, text_asked_about(repository, path), each):
@@ -160,7 +160,7 @@ def made_labels(
     return labels[:limit]
 
 
-def _label(repository: str, question: str, about: dict[str, Asked], found: dict[str, tuple[str, ...]]) -> Label:
+def _label(repository: str, question: str, about: dict[str, RuleQuestion], found: dict[str, tuple[str, ...]]) -> Label:
     targets = tuple(sorted(about))
     nearest = min(targets, key=lambda path: (len(found[path]), path))
     evidence = tuple(Evidence(path, about[path].evidence) for path in targets)

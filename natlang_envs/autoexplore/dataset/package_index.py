@@ -40,7 +40,6 @@ class IndexSettings:
 
 
 def read_settings() -> IndexSettings:
-    """Return the user's settings: pip's files where pip is installed, and `PIP_…` variables in any case."""
     given = _pip_config() | {
         name.removeprefix("PIP_").lower().replace("_", "-"): value
         for name, value in os.environ.items()

@@ -18,7 +18,7 @@ from natlang_envs.autoexplore.dataset.checks import (
     text_of,
 )
 from natlang_envs.autoexplore.dataset.labels import PARTS, WORDINGS, Label, Part, Wording
-from natlang_envs.autoexplore.episode import HORIZON, Episode
+from natlang_envs.autoexplore.episode import HORIZON, ExploreEpisode
 from natlang_envs.autoexplore.search import DepthFirstSearch
 from natlang_envs.autoexplore.tasks import ExploreTask
 from natlang_envs.evaluation.statistics import Interval, wilson
@@ -30,7 +30,7 @@ Folders = Callable[[str], Path | None]  # a repository's files by its name; None
 DEPTHS = ("0-1", "2", "3+", "any")
 
 
-class Checked(NamedTuple):
+class LabelCheck(NamedTuple):
     """What checking found."""
 
     problems: tuple[str, ...]  # one line each
@@ -50,7 +50,7 @@ def check(
     *,
     folders: Folders = folder_here,
     explained: Callable[[Label], Collection[str]] | None = None,
-) -> Checked:
+) -> LabelCheck:
     """Check every label of all parts, against the files as far as they are here.
 
     `explained` returns the files that may hold a label's evidence without being targets; without it none is looked
@@ -73,7 +73,7 @@ def check(
                 stands = set(evidence_elsewhere(repository, label.targets, label.evidence)) - set(explained(label))
                 lines += [f"evidence stands in {path} too: make it a target, or explain" for path in sorted(stands)]
         problems += [f"{part}.jsonl, line {number} ({label.id}): {line}" for line in dict.fromkeys(lines)]
-    return Checked(tuple(problems), tuple(name for name, folder in here.items() if folder is None))
+    return LabelCheck(tuple(problems), tuple(name for name, folder in here.items() if folder is None))
 
 
 def counts(parts: Parts, of: Callable[[Label], str]) -> dict[str, Counter[str]]:
@@ -86,7 +86,6 @@ def counts(parts: Parts, of: Callable[[Label], str]) -> dict[str, Counter[str]]:
 
 
 def depth_group(label: Label) -> str:
-    """Return the group of depths that a label belongs to."""
     return DEPTHS[max(0, min(label.depth - 1, 2))]
 
 
@@ -100,7 +99,6 @@ class Rate:
 
     @property
     def interval(self) -> Interval | None:
-        """The 95% interval."""
         return wilson(self.successes, self.trials) if self.trials else None
 
     def __str__(self) -> str:
@@ -125,7 +123,7 @@ def depth_first_right(label: Label, wording: Wording = "hard", folders: Folders 
     if folder is None:
         return None
     question = label.asked(wording)
-    episode = Episode(ExploreTask(label.id, folder, question, label.targets), FILE_BUDGET)
+    episode = ExploreEpisode(ExploreTask(label.id, folder, question, label.targets), FILE_BUDGET)
     search = DepthFirstSearch(question)
     for step in range(HORIZON):
         command = search.choose(episode.place.commands, HORIZON - step)
@@ -137,7 +135,6 @@ def depth_first_right(label: Label, wording: Wording = "hard", folders: Folders 
 
 
 def rates(labels: Iterable[Label], right: Callable[[Label], bool | None]) -> dict[str, Rate]:
-    """Return a searcher's rate for each group of depths."""
     results: dict[str, list[bool | None]] = {group: [] for group in DEPTHS}
     for label in labels:
         result = right(label)
@@ -175,7 +172,6 @@ def seen_by_players(labels: Sequence[Label], folders: Folders = folder_here) -> 
 
 
 def all_parts(load: Callable[[Part], Sequence[Label]]) -> Parts:
-    """Return every part."""
     return {part: load(part) for part in PARTS}
 
 

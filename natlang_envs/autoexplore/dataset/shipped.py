@@ -39,7 +39,6 @@ class Restriction(NamedTuple):
     holder: str
 
     def covers(self, repository: str, path: str) -> bool:
-        """Return whether a file is one of these."""
         return repository == self.repository and any(fnmatch(path, pattern) for pattern in self.files)
 
 
@@ -59,7 +58,6 @@ class Quotation(NamedTuple):
 
 
 def part_file(part: Part) -> Path:
-    """Return the file of a split."""
     return data_folder() / f"{part}.jsonl"
 
 
@@ -85,7 +83,6 @@ def read_shipped(path: Path) -> list[Label]:
 
 
 def part_named(name: str) -> Part | KnownSplit:
-    """Return a split by name."""
     return cast("Part | KnownSplit", require_choice("split", name, (*PARTS, *KNOWN_SPLITS)))
 
 
@@ -98,7 +95,6 @@ def digest() -> str:
 
 
 def licence_of_quotes(repository: str, path: str) -> str | None:
-    """Return the licence that keeps a file from being quoted; None where it may be."""
     return next((each.licence for each in RESTRICTIONS if each.covers(repository, path)), None)
 
 

@@ -13,7 +13,7 @@ from natlang_envs.repository.words import content_words, stem
 _SATURATION = 3  # matching lines at which a further one counts half
 
 
-class Notes:
+class SearchNotes:
     """What a player knows from the steps so far.
 
     Attributes:
@@ -70,9 +70,8 @@ class FirstHitAgent:
     name, searches, reads = "first-hit", 3, 0
 
     def __call__(self, view: AgentInput) -> Decision:
-        """Return the next command, from the path alone."""
         left = steps_left(view.observation, self.name)
-        notes = Notes(view)
+        notes = SearchNotes(view)
         if any(command.startswith("cd ") for command in view.admissible_commands):
             raise UsageError(f"agent {self.name!r} searches: give it NatLang/AutoExplore-Search-v0")
         wanted = sorted(asked_words(notes.question), key=lambda word: -general_rarity(word))[: self.searches]
@@ -87,7 +86,7 @@ class FirstHitAgent:
                 return Decision(read)
         return Decision(self._name(best, notes, view.admissible_commands, left), reflection=_said(notes))
 
-    def _next_to_read(self, best: list[str], notes: Notes, commands: tuple[str, ...]) -> str:
+    def _next_to_read(self, best: list[str], notes: SearchNotes, commands: tuple[str, ...]) -> str:
         """Return the `cat` of the best unread file of this list, or the search for that of the best of all."""
         unread = [path for path in best if path not in notes.texts][: self.reads]
         for path in unread:
@@ -95,7 +94,7 @@ class FirstHitAgent:
                 return f"cat {path}"
         return _search_for(unread[:1], notes, commands)
 
-    def _name(self, best: list[str], notes: Notes, commands: tuple[str, ...], left: int) -> str:
+    def _name(self, best: list[str], notes: SearchNotes, commands: tuple[str, ...], left: int) -> str:
         for path in best:
             if f"id {path}" in commands:
                 return f"id {path}"
@@ -111,7 +110,7 @@ class FirstHitReaderAgent(FirstHitAgent):
     name, searches, reads = "first-hit-reader", 4, 9
 
 
-def _search_for(paths: list[str], notes: Notes, commands: tuple[str, ...]) -> str:
+def _search_for(paths: list[str], notes: SearchNotes, commands: tuple[str, ...]) -> str:
     """Return the command that lists a file again, or "" where none does."""
     for path in paths:
         for word, files in notes.lists.items():
@@ -120,5 +119,5 @@ def _search_for(paths: list[str], notes: Notes, commands: tuple[str, ...]) -> st
     return ""
 
 
-def _said(notes: Notes) -> str:
+def _said(notes: SearchNotes) -> str:
     return f"Searched for {', '.join(notes.lists) or 'nothing'}; read {len(notes.texts)} files."

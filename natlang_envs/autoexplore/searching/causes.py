@@ -46,7 +46,7 @@ def _worded(episode: SearchEpisode, command: str) -> Why:
     whole = WHOLE.get(lower, lower)
     if whole in episode.moves:
         return Why("spelling" if whole == lower else "other verb", "It is written otherwise.", whole)
-    if whole == AGAIN and episode.board.order == "ranked":
+    if whole == AGAIN and episode.view.order == "ranked":
         return Why("already there", "Nothing is searched for yet.")
     said, *rest = plain.split(" ")
     verb = _VERBS.get(said.lower())
@@ -62,7 +62,6 @@ def _worded(episode: SearchEpisode, command: str) -> Why:
 
 
 def _searched(episode: SearchEpisode, exact: bool, name: str) -> Why:
-    """Return what is wrong with a search."""
     offered = {each.partition(" ")[2]: each for each in episode.moves if each.startswith("search ") and each != AGAIN}
     found = spelt(offered, name) or next((each for each in offered if stem(each) == stem(name.lower())), None)
     if found:
@@ -77,7 +76,6 @@ def _searched(episode: SearchEpisode, exact: bool, name: str) -> Why:
 
 
 def _named(episode: SearchEpisode, exact: bool, verb: str, name: str) -> Why:
-    """Return what is wrong with a command that names a file."""
     paths = dict.fromkeys(each.partition(" ")[2] for each in episode.moves if each.startswith(("cat ", "id ")))
     short = name.removeprefix("./").strip("/")
     found = spelt(paths, short)

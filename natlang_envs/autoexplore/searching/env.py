@@ -20,52 +20,38 @@ from natlang_envs.why import Feedback, Why
 
 
 class AutoExploreSearchEnv(AskingEnv[ExploreTasks, SearchEpisode]):
-    r"""Find the file of a repository that answers a question, by searching for words in all its files.
+    """Find the file of a repository that answers a question, by searching for words in all its files.
 
     ## Description
-    AutoExplore's questions, repositories, rewards and splits, with the command that people and agents begin with. It is
-    beside the paper's environments, whose players walk through folders: results of the two are not comparable.
+    The questions, repositories, rewards and splits of AutoExplore, with a search command. The paper's players walk
+    through folders instead, so results of the two do not compare.
 
     ## Observation Space
-    `UnicodeText`: the task, the list of the last search, the steps left and what the last command showed, each below a
-    heading; right after a search, that is the list. A list tells how many lines match in how many of all files, and of
-    at most ten files the path, the number of lines that match, and the first of them, cut to 100 characters; not how
-    long the file is: with it, reading would matter less. `cat` shows a file as in AutoExplore: the first `file_budget`
-    characters, and the next ones when it is given again.
+    `UnicodeText`, with headings: the task, the list of the last search, the steps left, and the last result. A list
+    says how many lines match in how many files. For at most ten files it shows the path, the number of matching lines,
+    and the first of them, cut to 100 characters. `cat` shows a file as in AutoExplore.
 
     ## Action Space
-    `CommandText`, in this order, never more than 40: `search WORD` for each word of the question that says something,
-    at most ten, in the question's order; `search WORD` for at most six words that stand, in the text that `cat` showed
-    last, on the same lines as the question's words, those first that are rare in the repository and stand beside rare
-    ones; `cat PATH` and `id PATH` for each file of the list; `id PATH` for files that were read
-    and are not in the list, the last read first, as far as there is room; `exit`. A word that is searched for already
-    is not offered.
+    `CommandText`, at most 40 commands, in this order:
+    - `search WORD` for at most ten words of the question that carry meaning, in its order;
+    - `search WORD` for at most six words of the text that `cat` showed last. They share a line with a word of the
+      question; words that are rare in the repository, and stand beside rare ones, come first;
+    - `cat PATH` and `id PATH` for each file of the list;
+    - `id PATH` for files that were read and are not in the list, the last read first, while there is room;
+    - `exit`.
 
-    A search finds the lines with a word that contains the stem of WORD, in any case, or has this stem, where it has
-    fewer than four letters; a stem is without the ending s, e, es, ed or ing. A path counts as a line of its file. All
-    files are searched, up to their first MB; binary ones by path.
+    A word that was searched for is not offered again. A search ignores case and finds lines with a word that contains
+    the stem of WORD; a stem of fewer than four letters must be the word's own stem. A stem lacks the ending s, e, es,
+    ed or ing. The path counts as a line of its file. The first MB of each file is searched, of a binary file the path.
 
-    ## Rewards
-    - -1 for each step, also for any other text, which does nothing;
-    - in its place, for the last step, +15 for `id` of a file that answers the question, and -15 for `id` of any other
-      file, for `exit`, and for a last step within the horizon that is none of these.
-
-    ## Starting State
-    An empty list, and a task drawn from the split; tasks and their ids are AutoExplore's.
-
-    ## Episode End
-    Termination: a file was named, the player left, or `horizon` steps were taken (the steps left stand in the
-    observation). There is no truncation.
-
-    ## Information
-    `admissible_commands`, `success`, `task_id`, `task`, `feedback`: see `NatLangEnv`.
+    ## Rewards, Starting State, Episode End, Information
+    As of `AutoExploreEnv`. The list is empty at the start.
 
     ## Arguments
-    - `order`: of the files in a list. `"lines"`, the benchmark: those with most matching lines first, as `grep -c` and
-      `sort` would, ties by path; each search stands alone. `"ranked"`: by the BM25 of all words searched for since
-      `search again`, a further command, so that lists get better with each word.
-    - `depth`, `wording`, `split`, `dataset`, `repository`, `question`, `target`, `horizon`, `file_budget`,
-      `render_mode`, `explain`, `feedback`: as of `AutoExploreEnv`.
+    - `order`: of the files in a list. `"lines"` (the benchmark) puts files with most matching lines first, as `grep -c`
+      and `sort` would, ties by path; each search stands alone. `"ranked"` sorts by BM25 of all words searched for since
+      the further command `search again`.
+    - All other arguments are those of `AutoExploreEnv`.
 
     ## Version History
     - v0: initial version.
@@ -97,7 +83,7 @@ class AutoExploreSearchEnv(AskingEnv[ExploreTasks, SearchEpisode]):
     @property
     def repository(self) -> Repository:
         """The repository of the current task (privileged knowledge)."""
-        return self._episode.board.index.repository
+        return self._episode.view.index.repository
 
     def _begin(self, task_id: str) -> str:
         self._episode = SearchEpisode(self._tasks.load(task_id), self._order, self._budget)
@@ -139,7 +125,7 @@ class AutoExploreSearchEnv(AskingEnv[ExploreTasks, SearchEpisode]):
     def _plan(self, targets: Collection[str]) -> list[str]:
         episode = self._episode
         find = shortest_plan if self._order == "lines" else ranked_plan
-        return find(episode.board, episode.words, episode.shown, targets, self.steps_left) or []
+        return find(episode.view, episode.words, episode.shown, targets, self.steps_left) or []
 
     def demonstration(self) -> list[str]:
         """Return the plan with `cat` before `id`, so that evidence is read, where it is not yet and fits."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from natlang_envs.autoexplore.episode import left, named, stepped
-from natlang_envs.autoexplore.searching.listing import SEE_RESULT, Board, Move, Order, Words, board_of
+from natlang_envs.autoexplore.searching.listing import SEE_RESULT, Order, SearchMove, SearchView, Words, search_view_of
 from natlang_envs.autoexplore.tasks import ExploreTask
 from natlang_envs.env import Outcome
 from natlang_envs.errors import UsageError
@@ -22,20 +22,19 @@ class SearchEpisode:
         shown: The files that were shown, each time that one was.
     """
 
-    __slots__ = ("board", "commands", "goal", "moves", "shown", "task", "words")
+    __slots__ = ("commands", "goal", "moves", "shown", "task", "view", "words")
 
     def __init__(self, task: ExploreTask, order: Order, budget: int) -> None:
         self.goal = task
         self.task = task_text(task.question)
-        self.board: Board = board_of(open_repository(task.folder), task.question, order, budget)
+        self.view: SearchView = search_view_of(open_repository(task.folder), task.question, order, budget)
         self.words: Words = ()
         self.shown: tuple[str, ...] = ()
-        self.moves: dict[str, Move]
+        self.moves: dict[str, SearchMove]
         self.commands: tuple[str, ...]
-        self.moves, self.commands = self.board.moves((), ())
+        self.moves, self.commands = self.view.moves((), ())
 
     def act(self, command: str, last: bool) -> Outcome:
-        """Apply a command; `last` says that the horizon is reached with it."""
         move = self.moves.get(command)
         feedback = unknown_command(command)
         if move is not None:
@@ -44,27 +43,25 @@ class SearchEpisode:
             if move.kind == "exit":
                 return left()
             feedback = self._search(move.value) if move.kind == "search" else self._read(move.value)
-            self.moves, self.commands = self.board.moves(self.words, self.shown)
+            self.moves, self.commands = self.view.moves(self.words, self.shown)
         return stepped(feedback, last)
 
     def _search(self, word: str) -> str:
-        kept = self.words if word and self.board.order == "ranked" else ()
+        kept = self.words if word and self.view.order == "ranked" else ()
         self.words = (*kept, word) if word else ()
-        return self.board.describe(self.words)
+        return self.view.describe(self.words)
 
     def _read(self, path: str) -> str:
-        text = self.board.navigation.text(path, self.shown.count(path))
+        text = self.view.navigation.text(path, self.shown.count(path))
         self.shown = (*self.shown, path)
         return text
 
     def observe(self, steps_left: int, feedback: str) -> str:
-        """Return the observation after a command that showed `feedback`, `""` at the start."""
-        listed = self.board.describe(self.words)
+        listed = self.view.describe(self.words)
         place = f"# Hits\n{SEE_RESULT if feedback == listed else listed}"
         return observation(self.task, place, steps_left, feedback)
 
     def state(self) -> tuple[Any, ...]:
-        """Return the words searched for and the files shown, each time that one was."""
         return (self.words, self.shown)
 
     def set_state(self, state: tuple[Any, ...]) -> None:
@@ -75,7 +72,7 @@ class SearchEpisode:
         """
         words, shown = state
         for path in shown:
-            if self.board.index.repository.kind(path) != "file":
+            if self.view.index.repository.kind(path) != "file":
                 raise UsageError(f"{path!a} is no file of this repository")
         self.words, self.shown = tuple(words), tuple(shown)
-        self.moves, self.commands = self.board.moves(self.words, self.shown)
+        self.moves, self.commands = self.view.moves(self.words, self.shown)

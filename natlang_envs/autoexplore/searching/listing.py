@@ -26,14 +26,14 @@ Words = tuple[str, ...]  # what is searched for now: one word, or with order="ra
 Text = tuple[str, int]  # a file and how often it was shown before: what is read of it
 
 
-class Move(NamedTuple):
+class SearchMove(NamedTuple):
     """The effect of a command: searches, shows or names a file, or leaves."""
 
     kind: Literal["search", "cat", "id", "exit"]
     value: str = ""  # a word ("" for `search again`), or a path
 
 
-class Board:
+class SearchView:
     """The lists, texts and commands of one question, made when they are first seen and shared in the process.
 
     Args:
@@ -52,7 +52,7 @@ class Board:
         self._hits: dict[Words, Hits] = {}
         self._lists: dict[Words, str] = {}
         self._near: dict[Text, Words] = {}
-        self._moves: dict[tuple[Words, tuple[str, ...]], tuple[dict[str, Move], tuple[str, ...]]] = {}
+        self._moves: dict[tuple[Words, tuple[str, ...]], tuple[dict[str, SearchMove], tuple[str, ...]]] = {}
 
     def hits(self, words: Words) -> Hits:
         """Return what a search for some words finds, in whatever order they were searched for."""
@@ -74,7 +74,6 @@ class Board:
         return Hits(sum(self.index.search(word).lines for word in words), len(ranked), best)
 
     def describe(self, words: Words) -> str:
-        """Return the list of a search in words."""
         found = self._lists.get(words)
         if found is None:
             lines, files, best = self.hits(words)
@@ -96,7 +95,7 @@ class Board:
         """Return how many different texts `cat` shows of a file, by and by."""
         return self.navigation.parts(path)
 
-    def moves(self, words: Words, shown: tuple[str, ...]) -> tuple[dict[str, Move], tuple[str, ...]]:
+    def moves(self, words: Words, shown: tuple[str, ...]) -> tuple[dict[str, SearchMove], tuple[str, ...]]:
         """Return the listed commands, in order, with what each does, and alone."""
         found = self._moves.get((words, shown))
         if found is None:
@@ -106,23 +105,23 @@ class Board:
             found = self._moves[words, shown] = moves, tuple(moves)
         return found
 
-    def _make_moves(self, words: Words, shown: tuple[str, ...]) -> dict[str, Move]:
+    def _make_moves(self, words: Words, shown: tuple[str, ...]) -> dict[str, SearchMove]:
         offered = (*self.asked, *self.near(shown))
-        moves = {f"search {word}": Move("search", word) for word in offered if word not in words}
+        moves = {f"search {word}": SearchMove("search", word) for word in offered if word not in words}
         if words and self.order == "ranked":
-            moves[AGAIN] = Move("search")
+            moves[AGAIN] = SearchMove("search")
         listed = [hit.path for hit in self.hits(words).best]
         for path in listed:
-            moves[f"cat {path}"] = Move("cat", path)
-            moves[f"id {path}"] = Move("id", path)
+            moves[f"cat {path}"] = SearchMove("cat", path)
+            moves[f"id {path}"] = SearchMove("id", path)
         read = [path for path in dict.fromkeys(reversed(shown)) if path not in listed]
         for path in read[: MAX_COMMANDS - 1 - len(moves)]:
-            moves[f"id {path}"] = Move("id", path)
-        moves[EXIT] = Move("exit")
+            moves[f"id {path}"] = SearchMove("id", path)
+        moves[EXIT] = SearchMove("exit")
         return moves
 
 
 @lru_cache(maxsize=4_096)
-def board_of(repository: Repository, question: str, order: Order, budget: int) -> Board:
+def search_view_of(repository: Repository, question: str, order: Order, budget: int) -> SearchView:
     """Return the lists of a question, shared by all environments that ask it."""
-    return Board(repository, question, order, budget)
+    return SearchView(repository, question, order, budget)

@@ -1,7 +1,7 @@
-"""The host that is attacked from inside the isolation, and how each attempt is judged.
+"""Attacks a host from inside the isolation, and judges each attempt.
 
-Run as a script (as another user) this prints what happened as JSON; its arguments are classes to leave out. It needs
-nothing but the isolation's own modules.
+As a script, for another user, it prints the results as JSON. Its arguments are classes to leave out. It imports nothing
+but the isolation's modules.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Arena:
 
     def __init__(self) -> None:
         self._stack = ExitStack()
-        # Not below a folder that only one user may enter: what holds must be the isolation.
+        # Not below a folder that only one user may enter, which would protect the host without the isolation.
         self.top = Path(tempfile.mkdtemp(prefix="natlang-arena-", dir="/var/tmp"))
         self._stack.callback(remove_folder, self.top)
         self.top.chmod(0o755)
@@ -128,7 +128,10 @@ class Arena:
             damage.append("the folder could not be removed")
         if self.state() != self.before:
             damage.append(f"outside changed: {sorted(self.state())}")
-            self._repair()
+            for path in self.outside.iterdir():
+                if path.name not in self.before:
+                    shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+            assert self.state() == self.before
         damage += self.touched
         others = {each.name for each in self.top.iterdir()} - {"outside", "layer"}
         if others:
@@ -137,12 +140,6 @@ class Arena:
                 (self.top / name).unlink()
         stderr = done.stderr.decode(errors="replace")
         return AttackResult(stdout, stderr, done.exit_code, done.stopped, seconds, tuple(damage))
-
-    def _repair(self) -> None:
-        for path in self.outside.iterdir():
-            if path.name not in self.before:
-                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
-        assert self.state() == self.before
 
 
 def verdict(attack: Attack, outcome: AttackResult) -> str:

@@ -1,10 +1,10 @@
 """The attacks that hostile code tries from inside the isolation; `arena.py` judges them.
 
-An attack is Python code that prints ESCAPED when it got what it wanted; what it does to the host is looked at from
-the host. The attacks stand in a TOML file for each class, as sets of names and code, with what is not as usual:
-`control = false`, `limits`, `layered`, `pip`, and `x86` for the numbers of that machine's system calls. A set's
-templates say what becomes of each: `@name@` and `@code@` stand for what the set says, `@repr@` for the name as Python
-writes it, and other words for the file's `parts` or for numbers of this machine.
+An attack is Python code that prints ESCAPED when it succeeds; the arena looks for damage from the host. Each class has
+a TOML file of sets, which map names to code. A set may give `control = false`, `limits`, `layered`, `pip`, and `x86`
+for code with the numbers of that processor's system calls. Its templates make the attacks: `@name@` and `@code@` stand
+for those of the set, `@repr@` for the name as Python writes it, other words for the file's `parts` or numbers of this
+machine.
 """
 
 from __future__ import annotations

@@ -25,17 +25,17 @@ MARKS = re.compile(
 
 
 class EditError(ValueError):
-    """An edit cannot be made; the message says of which file, and why."""
+    """An edit cannot be made; the message names the file and the reason."""
 
 
 class _Hunk(NamedTuple):
-    """Lines that give way to others, about the line of a number, or after a line that is named."""
+    """Lines that others replace; a number, or the line before them, says where to look for them."""
 
     old: list[str]
     new: list[str]
     number: int | None = None
     after: str = ""
-    single: bool = False  # whether the lines may stand in one place only
+    single: bool = False  # whether the lines must occur once
 
 
 class _Edit(NamedTuple):
@@ -157,7 +157,8 @@ def _changed(path: str, text: str, hunks: list[_Hunk]) -> str:
                 text = text.replace("\n".join(hunk.old), "\n".join(hunk.new))
                 continue
             if not places:
-                raise EditError(f"{path}: these lines are not in the file; they begin with {_first(hunk.old)!r}")
+                first = next(filter(None, map(str.strip, hunk.old)), "")
+                raise EditError(f"{path}: these lines are not in the file; they begin with {first[:80]!r}")
             if hunk.single and len(places) > 1:
                 raise EditError(
                     f"{path}: these lines stand {len(places)} times in the file: give more lines around them"
@@ -171,14 +172,10 @@ def _changed(path: str, text: str, hunks: list[_Hunk]) -> str:
 
 
 def _places(lines: list[str], old: list[str]) -> list[int]:
-    """Return where lines stand: as they are, or else without regard to spaces at their ends."""
+    """Return where lines stand: exactly, or else without spaces at their ends."""
     for plain in (str, str.rstrip):
         wanted, given = [plain(each) for each in old], [plain(each) for each in lines]
         found = [at for at, line in enumerate(given) if line == wanted[0] and given[at : at + len(wanted)] == wanted]
         if found:
             return found
     return []
-
-
-def _first(lines: list[str]) -> str:
-    return next((line.strip() for line in lines if line.strip()), "")[:80]

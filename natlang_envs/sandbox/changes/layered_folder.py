@@ -1,11 +1,11 @@
-"""The files of a sandbox for one run of a program, as the changes above unchanged files that all its runs share.
+"""The files of a sandbox for one run of a program in a large repository: its changes above files that all runs share.
 
-Filling and reading then take time by what changed, not by what there is. The unchanged files are copied once in a
-process, for all sandboxes over a repository, and go with its index. The original itself cannot be the lower layer: it
-changes, its owners and permissions are not the sandbox's, and it holds what is not shown.
+Filling and reading then take time by the changes alone. The unchanged files are copied once in a process, for all
+sandboxes over a repository, and removed with its index. The original itself cannot be the lower layer: it changes, its
+owners and permissions are not the sandbox's, and it holds files that are not shown.
 
-Overlayfs refuses two things that a folder filled as a whole allows: renaming a folder of the original (EXDEV, as
-between two disks; `mv` and `shutil.move` then copy), and renaming a file onto its own hard link.
+Overlayfs refuses two operations that a copied folder allows: renaming a folder of the original (EXDEV, as between two
+disks; `mv` and `shutil.move` then copy), and renaming a file onto its own hard link.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from natlang_envs.sandbox.isolation.temporary_folders import MEMORY, OwnFolder, 
 from natlang_envs.sandbox.isolation.watch import available_memory
 
 MANY = 5_000
-"""Files from which on a repository is laid beneath the changes: fewer are copied in a fifth of a second."""
+"""The most files that each run copies, which takes a fifth of a second; more are shared beneath the changes."""
 
 
 class _Shared(NamedTuple):
@@ -41,7 +41,7 @@ class _Shared(NamedTuple):
 
 _shared: WeakKeyDictionary[Repository, _Shared] = WeakKeyDictionary()
 _lock = threading.Lock()
-# Held for as long as a copy takes: a process forked by another thread meanwhile would wait for it forever.
+# The lock is held while files are copied; without this, a process forked at that time would wait for it forever.
 os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
@@ -68,7 +68,7 @@ def _shared_layer(repository: Repository, owner: int, seconds: float) -> Layer:
 
 
 def _place(size: int) -> Path:
-    """Return where so many bytes go: into memory if that leaves half of it free, for disks may be slow."""
+    """Return the folder for `size` bytes: in memory, which is faster, if that leaves half of it free."""
     with suppress(OSError):
         room = os.statvfs(MEMORY)
         if size < min(room.f_bavail * room.f_frsize, available_memory()) // 2 and os.access(MEMORY, os.W_OK):
@@ -91,12 +91,12 @@ class LayeredFolder(WorkFolder):
 
     def fill(self, root: int, owner: int) -> None:
         self._begin()
-        changes = self._overlay.changes
-        self._most = len(self._overlay.repository.files) + len(changes)
+        changes, repository = self._overlay.changes, self._overlay.repository
+        self._most = len(repository.files) + len(changes)
         finish(root, 0o755, owner)
         for path in sorted(changes):
             entry, (parent, name) = changes[path], parent_of(path)
-            below = self._is_below(path)
+            below = repository.kind(path) is not None and (path not in repository.barred or repository.is_locked(path))
             if not _is_made(entry) and (not below or self._overlay.kind(parent) != "folder"):
                 continue  # there is nothing of this name, or nothing any more with its folder
             self._make_parents(root, parent, owner)
@@ -111,10 +111,6 @@ class LayeredFolder(WorkFolder):
                     make_link(folder, on_disk(name), entry.text, owner)
             self._check_time("writing the changes")
         self._fill_rest(root, owner, [path for path, entry in changes.items() if entry and entry.kind == "folder"])
-
-    def _is_below(self, path: str) -> bool:
-        repository = self._overlay.repository
-        return repository.kind(path) is not None and (path not in repository.barred or repository.is_locked(path))
 
     def _make_parents(self, root: int, path: str, owner: int) -> None:
         """Make a folder and those on the way to it, which are all in the lower layer or made already."""

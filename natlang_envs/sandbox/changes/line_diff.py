@@ -36,9 +36,9 @@ def hunks(before: bytes, after: bytes) -> Iterator[bytes]:
         yield from _rows(b" ", before, stops[0], tail)
         return
     leading, trailing = _lines(before[head:start]), _lines(before[stops[0] : tail])
-    aligned = _Aligned(len(leading), _lines(before[start : stops[0]]), _lines(after[start : stops[1]]), len(trailing))
-    old, new = [*leading, *aligned.old, *trailing], [*leading, *aligned.new, *trailing]
-    for group in aligned.get_grouped_opcodes(CONTEXT):
+    removed, added = _lines(before[start : stops[0]]), _lines(after[start : stops[1]])
+    old, new = [*leading, *removed, *trailing], [*leading, *added, *trailing]
+    for group in _aligned(len(leading), removed, added, len(trailing)).get_grouped_opcodes(CONTEXT):
         first, last = group[0], group[-1]
         ranges = _range(skipped + first[1], last[2] - first[1]), _range(skipped + first[3], last[4] - first[3])
         yield b"@@ -%s +%s @@\n" % ranges
@@ -50,20 +50,18 @@ def hunks(before: bytes, after: bytes) -> Iterator[bytes]:
                 yield from (_row(b"+", line) for line in new[from_new:to_new])
 
 
-class _Aligned(SequenceMatcher[bytes]):
-    def __init__(self, leading: int, old: list[bytes], new: list[bytes], trailing: int) -> None:
-        super().__init__(None, (), ())
-        self.old, self.new = old, new
-        ends = leading + len(old), leading + len(new)
-        codes: list[_OpCode] = [("equal", 0, leading, 0, leading)]
-        for tag, *places in SequenceMatcher(None, old, new).get_opcodes():
-            a, b, c, d = (each + leading for each in places)
-            codes.append((tag, a, b, c, d))
-        codes.append(("equal", ends[0], ends[0] + trailing, ends[1], ends[1] + trailing))
-        self._codes = [each for each in codes if each[1] < each[2] or each[3] < each[4]]
-
-    def get_opcodes(self) -> list[_OpCode]:
-        return self._codes
+def _aligned(leading: int, removed: list[bytes], added: list[bytes], trailing: int) -> SequenceMatcher[bytes]:
+    """Return the alignment of lines that differ, between lines that do not."""
+    ends = leading + len(removed), leading + len(added)
+    codes: list[_OpCode] = [("equal", 0, leading, 0, leading)]
+    for tag, *places in SequenceMatcher(None, removed, added).get_opcodes():
+        a, b, c, d = (each + leading for each in places)
+        codes.append((tag, a, b, c, d))
+    codes.append(("equal", ends[0], ends[0] + trailing, ends[1], ends[1] + trailing))
+    matcher = SequenceMatcher[bytes](None, (), ())
+    filled = [each for each in codes if each[1] < each[2] or each[3] < each[4]]
+    matcher.opcodes = filled  # pyright: ignore[reportAttributeAccessIssue] - the type stubs do not have it
+    return matcher
 
 
 def _same_ends(before: bytes, after: bytes) -> tuple[int, int]:

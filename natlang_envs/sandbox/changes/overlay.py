@@ -90,12 +90,12 @@ def parent_of(path: str) -> tuple[str, str]:
 
 
 class Overlay:
-    """A repository and the changes to it. Making and resetting one costs the same at any size.
+    """A repository and the changes to it. Making and resetting one takes the same time at any size.
 
-    A path is canonical: below the root, "" for the root, no `.`, `..` or `//`. What programs make of the name `.git`
-    is kept for the next program, and shown to nobody else. `limit` is the most bytes that changes may hold together,
-    `packages` the folder that `pip` installs into: one of a name that the repository does not have. `changes` is all
-    that was changed, None where it is gone, and `hidden` what programs put under the name `.git`; `apply` sets them.
+    Paths are canonical: below the root, "" for the root, without `.`, `..` or `//`. `limit` is the most bytes that
+    changes may hold together. `packages` is the folder that `pip` installs into, whose name the repository does not
+    have. `changes` holds each change by path, None for what is gone. `hidden` holds what programs put under the name
+    `.git`: the next program finds it, and nothing else shows it. `apply` sets both.
     """
 
     def __init__(self, repository: Repository, limit: int) -> None:
@@ -217,9 +217,9 @@ class Overlay:
     def apply(
         self, changes: Mapping[str, OverlayEntry | None], hidden: Mapping[str, OverlayEntry] | None = None
     ) -> None:
-        """Make changes, all of them or none; what is in a removed folder is to be removed too.
+        """Make changes, all of them or none; None removes a path. A removed folder's content must be removed, too.
 
-        None takes a path away; `hidden` is what there is of the name `.git` from now on, where it is given.
+        `hidden` replaces what there is under the name `.git`.
         """
         used = self._used
         for path, entry in changes.items():
@@ -257,7 +257,7 @@ class Overlay:
         self._state = ()
 
     def moved_to(self, repository: Repository) -> Overlay:
-        """Return the same changes over another index of the same folder; those of what is gone go with it."""
+        """Return the same changes over another index of the same folder, without those of files that are gone."""
         fresh = Overlay(repository, self._limit)
         kept: dict[str, OverlayEntry | None] = {}
         for path, entry in self.changes.items():
@@ -325,10 +325,9 @@ class Overlay:
 
 
 def judged_copy(overlay: Overlay, limit: int, files: Mapping[str, bytes], without: Callable[[str], bool]) -> Overlay:
-    """Return the original with the changes of an overlay, without what was installed, and with files above all that.
+    """Return the original with the changes of an overlay, and `files` in place of what is at their paths.
 
-    Changes that `without` names are left out. `files` are put there whatever is in their place or on the way to it, and
-    have room beside `limit`.
+    What was installed is left out, and so are changes for which `without` holds. `files` do not count against `limit`.
     """
     fresh = Overlay(overlay.repository, limit + sum(len(each) + 2 * FILE_COST for each in files.values()))
     kept = (each for each in overlay.changes.items() if not (overlay.is_installed(each[0]) or without(each[0])))

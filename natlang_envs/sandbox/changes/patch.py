@@ -1,6 +1,6 @@
 """The changes of a sandbox: file by file, as a unified diff, as a patch for `git apply` and `patch -p1`.
 
-What was installed is in no patch, and yet decides what later programs do: it is told beside.
+What was installed is in no patch, but decides what later programs do, so it is listed apart.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def _quoted(prefix: bytes, path: str) -> bytes:
 
 
 def _of_one_kind(change: ChangedFile, whole_binaries: bool) -> Iterator[bytes]:
-    """Yield the parts of a change; a file that became a link, or a link that became a file, goes and comes."""
+    """Yield the parts of a change; a file that became a link, or a link a file, is deleted and added."""
     if change.locked:
         return
     if change.link == change.was_link:
@@ -198,7 +198,7 @@ class Installed(NamedTuple):
 
     Attributes:
         packages: Each package with its version.
-        hooks: The files that every later Python reads when it starts, unless it is told not to (`python -I`).
+        hooks: The files that every later Python reads when it starts, except with `python -I`.
         loose: The other files that belong to no package.
     """
 

@@ -1,8 +1,8 @@
-"""The files of a sandbox where a program finds them: an empty folder is filled before, and read when the program ended.
+"""The files of a sandbox for one run of a program: an empty folder is filled before it, and read after it.
 
-The folder is a file system in memory of a fixed size, which exists for one run. Programs may leave anything in it. So
-every path is walked from the top without following a symbolic link, and only regular files are read. Contents are
-compared, not times: a program can write through a memory map without changing those.
+The folder is a file system in memory of a fixed size. Programs may leave anything in it, so every path is walked from
+the top without following a symbolic link, and only regular files are read. Contents are compared, not times: a program
+can write through a memory map without changing the times.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _PER_FILE = 0.001  # seconds that a file may take, on a slow and busy machine
 
 
 class TooMuch(Exception):  # noqa: N818 - a limit, not an error of ours
-    """There is more than can be copied in or taken over; the message is a plain sentence."""
+    """A limit on copying in or reading back is passed; the message is a plain sentence."""
 
 
 class WorkFolder(Files):
     """The files of an overlay, which takes over the program's changes, for one run of a program.
 
-    Changed files may hold `limit` bytes together; copying in may take `seconds`, and reading afterwards as many, beside
-    what many files need.
+    Changed files may hold `limit` bytes together. Copying in may take `seconds`, and so may reading back; a repository
+    of many files adds to both.
     """
 
     def __init__(self, overlay: Overlay, limit: int, seconds: float) -> None:
@@ -112,7 +112,7 @@ class WorkFolder(Files):
         self._deadline = time.monotonic() + self._seconds
 
     def _fill_rest(self, root: int, owner: int, folders: Iterable[str]) -> None:
-        """Write what is hidden, and then give folders the permissions that may keep us from writing into them."""
+        """Write what is hidden, then set permissions of folders, which may keep us from writing into them."""
         overlay = self._overlay
         locked = [(path, overlay.mode(path)) for path in folders if overlay.mode(path) != 0o755]
         for path in sorted(overlay.hidden):
@@ -225,7 +225,7 @@ class WorkFolder(Files):
     def _changed(
         self, folder: int, each: os.DirEntry[str], path: str, status: os.stat_result, *, anew: bool
     ) -> OverlayEntry | None:
-        """Return what something became; None where it is as it was. `anew`: there was nothing before."""
+        """Return what something became; None where it did not change. `anew`: there was nothing before."""
         overlay = self._overlay
         before = None if anew else overlay.kind(path)
         mode = stat.S_IMODE(status.st_mode) & 0o777
@@ -245,16 +245,12 @@ class WorkFolder(Files):
                 if mode == overlay.mode(path):
                     return None
                 return OverlayEntry("file", overlay.changed_content(path), mode=mode)
-            self._charge(status.st_size)
+            self._room -= status.st_size
+            if self._room < 0:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             content = read_part(opened, 0, status.st_size)
         usual = 0o755 if overlay.repository.is_executable(path) and not anew else 0o644
         return OverlayEntry("file", content, mode=None if mode == usual else mode)
-
-    def _charge(self, size: int) -> None:
-        """Raise `OSError` where there is no room for a changed file: it is not even read then."""
-        self._room -= size
-        if self._room < 0:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def _is_same(self, opened: int, path: str) -> bool:
         overlay = self._overlay

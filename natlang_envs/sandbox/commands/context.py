@@ -21,7 +21,7 @@ OUTSIDE = f"Permission denied (only {ROOT} is visible)"
 
 
 class CommandError(Exception):
-    """A command cannot do what it was told; the message is what it writes to standard error."""
+    """A command fails; the message is what it writes to standard error."""
 
     def __init__(self, message: str, code: int = 1) -> None:
         super().__init__(message)

@@ -13,7 +13,7 @@ BLOCK = 1 << 20
 
 
 class Readable(NamedTuple):
-    """A file that is to be read: what returns up to a number of bytes of it from a place on, and how many it has."""
+    """A file to be read: a function of a start and a length in bytes that returns a part, and the file's size."""
 
     part: Callable[[int, int], bytes]
     size: int
@@ -64,7 +64,7 @@ class Readable(NamedTuple):
         return content[begin + 1 :] if count else b""
 
     def begin(self, unit: str, skipped: int, output: Output) -> int:
-        """Return where the rest begins after so many lines or bytes."""
+        """Return where the rest begins after a number of lines or bytes."""
         if unit == "c" or not skipped:
             return skipped if unit == "c" else 0
         start = 0
@@ -90,7 +90,11 @@ def readable(context: CommandContext, typed: str) -> Readable:
     """Return a file that is to be read; `-` is standard input."""
     if typed == "-":
         given = context.given
-        return Readable(lambda start, length: given[start : start + length], len(given))
+
+        def part(start: int, length: int) -> bytes:
+            return given[start : start + length]
+
+        return Readable(part, len(given))
     path, kind = existing(context, typed)
     if kind == "file":
         return Readable(partial(context.files.part, path), context.files.size(path))
@@ -116,7 +120,7 @@ def each_file(
 
 
 class WalkedEntry(NamedTuple):
-    """Something in a tree: how it is called from where the search began, its path, what it is, and how deep."""
+    """A file or folder of a tree: its path from where the search began, its whole path, its kind, its depth."""
 
     called: str
     path: str

@@ -1,8 +1,8 @@
-"""Command lines into words, by rules of our own: no shell ever sees them.
+"""Splits command lines into words by rules of its own: no shell sees them.
 
-Quotes and backslashes mean what they mean in `sh`. Whatever a shell would expand or run (`;`, `&`, `$`, `*` and their
-like) is refused unless it is quoted, in words. There are pipes, here-documents, `> FILE`, `>> FILE`, `2> /dev/null` and
-`2>&1`.
+Quotes and backslashes mean what they mean in `sh`. Characters that a shell would expand or run (`;`, `&`, `$`, `*`, …)
+are refused unless they are quoted; the message says why. There are pipes, here-documents, `> FILE`, `>> FILE`,
+`2> /dev/null` and `2>&1`.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ _REFUSED = {
 }
 _ERRORS = re.compile(r"2>[ \t]*(/dev/null|&1)(?=[ \t|>\n]|\Z)")
 _DOCUMENT = re.compile(r"<<(-?)[ \t]*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\([\w.+-]+)|([\w.+-]+))")
-# In a here-document whose word is not quoted: what a backslash makes plain, and what a shell would put something for.
+# In a here-document whose word is not quoted: characters after a backslash, and what a shell would expand.
 _IN_DOCUMENT = re.compile(r"\\([\\$`]|\n)|(\$(?=[\w({@*#?!$-])|`)", re.ASCII)
 _ESCAPABLE = '"\\$`'  # what a backslash makes plain within double quotes
 
 
 class ParseError(ValueError):
-    """A command line that is not understood; the message is the answer to whoever gave it."""
+    """A command line is not understood; the message is the answer."""
 
 
 class DocumentError(ParseError):
-    """A here-document holds what a shell would put something else for."""
+    """A here-document holds something that a shell would expand."""
 
 
 class CommandLine(NamedTuple):

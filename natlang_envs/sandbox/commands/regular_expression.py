@@ -1,7 +1,7 @@
-"""Regular expressions as `grep` reads them, which take time by the length of a line, whatever they are.
+"""Regular expressions as `grep` reads them; the time of a search grows with the length of a line alone.
 
-Python's `re` tries one way after the other, and a short expression can keep it busy for years. Here all ways are
-followed at once; the sets of places that they have come to are states of an automaton, made when they are first met.
+Python's `re` backtracks, and a short expression can keep it busy for years. Here an automaton follows all branches at
+once; its states are sets of places in the expression, made when they are first reached.
 """
 
 from __future__ import annotations
@@ -241,7 +241,7 @@ class _ExpressionReader:
 
 
 class _State:
-    """Places that the ways through an expression have come to, and where a further character leads."""
+    """Places that are reached in an expression, and where a further character leads."""
 
     def __init__(self, places: frozenset[int], before: int) -> None:
         self.places, self.before = places, before
@@ -271,7 +271,7 @@ class Expression:
         self._start = _State(frozenset({first}), _START)
 
     def found_in(self, line: str, check_time: Callable[[], None]) -> bool:
-        """Return whether the expression is found in a line; `check_time` is called now and then."""
+        """Return whether the expression matches within a line; `check_time` is called from time to time."""
         if self.needed not in line:
             return False
         state, since = self._start, 0
@@ -330,7 +330,7 @@ class Expression:
         self._free[again].append(("", end))
 
     def _reached(self, state: _State, after: int) -> set[int]:
-        """Return all places that the ways have come to before a character."""
+        """Return all places that are reached before a character, assertions included."""
         reached: set[int] = set()
         waiting = [*state.places, *self._start.places]
         while waiting:
@@ -357,7 +357,7 @@ class Expression:
 
 
 def _needed(node: _Node) -> str:
-    """Return characters in a row that stand in whatever fits, as many as are easily seen."""
+    """Return a string that every match contains, the longest that is found without searching."""
     runs = [""]
     for part in _flat(node):
         if part.kind == "one" and part.text:

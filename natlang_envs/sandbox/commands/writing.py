@@ -6,7 +6,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import dropwhile
 
 from natlang_envs.repository.names import is_git
@@ -35,7 +35,7 @@ _STEP = re.compile(
 _BASIC = re.compile(r"\\(.)|(\[\^?\]?[^\]]*\])|([(){}|+?])", re.DOTALL)
 _ONLY = "sed -i takes s/OLD/NEW/, d, a, i and c, below line numbers or /PATTERN/"
 _SECONDS = 10  # for one file
-# It runs in a process of its own, since an expression may take for ever: the lines and the steps in, the lines out.
+# It runs in a process of its own, since an expression may take forever. Input: lines and steps; output: lines.
 _PROGRAM = """
 import json, re, sys
 lines, steps = json.load(sys.stdin)
@@ -198,31 +198,18 @@ def write_edits(context: CommandContext, text: str) -> list[str]:
 
     files = edited(text, read)
     targets = {paths.get(typed) or _target(context, typed): content for typed, content in files.items()}
-    said = [f"{_what(context, path, content)} {path}" for path, content in targets.items()]
-    context.files.apply(
-        {**_folders(context, targets), **{path: _entry(context, path, each) for path, each in targets.items()}}
-    )
-    return said
-
-
-def _what(context: CommandContext, path: str, content: str | None) -> str:
-    return "deleted" if content is None else "changed" if context.files.kind(path) else "added"
-
-
-def _entry(context: CommandContext, path: str, content: str | None) -> OverlayEntry | None:
-    if content is None:
-        return None
-    mode = context.files.mode(path) if context.files.kind(path) else None
-    return OverlayEntry("file", content.encode(), mode=mode)
-
-
-def _folders(context: CommandContext, targets: Mapping[str, str | None]) -> dict[str, OverlayEntry]:
-    """Return the folders that are missing on the way to files, the upper ones first."""
-    missing: list[str] = []
+    lines: list[str] = []
+    changes: dict[str, OverlayEntry | None] = {}
+    missing: list[str] = []  # folders on the way to files
     for path, content in targets.items():
+        known = context.files.kind(path) is not None
+        lines.append(f"{'deleted' if content is None else 'changed' if known else 'added'} {path}")
+        mode = context.files.mode(path) if known else None
+        changes[path] = None if content is None else OverlayEntry("file", content.encode(), mode=mode)
         while content is not None and (path := parent_of(path)[0]) and context.files.kind(path) is None:
             missing.append(path)
-    return {path: OverlayEntry("folder") for path in sorted(missing)}
+    context.files.apply({**{path: OverlayEntry("folder") for path in sorted(missing)}, **changes})
+    return lines
 
 
 def _target(context: CommandContext, typed: str) -> str:

@@ -57,7 +57,8 @@ def interpreter_mounts() -> tuple[str, ...]:
     for more in ("3", f"3.{sys.version_info.minor}"):
         arguments += ["--symlink", "python", PYTHON + more]
     # What the machine has installed is not the program's, and neither are this suite and its data: they hold answers.
-    own = [Path(natlang_envs.__file__).parent.resolve()]
+    suite = Path(natlang_envs.__file__).parent.resolve()
+    own = [suite, suite.with_name("datasets")]  # the second one is there in a checkout
     with suppress(RuntimeError):  # a user without a home has no cache
         own.append(cache_folder().resolve())
     below = [each for each in own if each.is_relative_to("/usr") and each.is_dir()]
@@ -85,7 +86,7 @@ def _tools() -> Iterator[Path]:
 
 
 def folders(*names: str) -> list[str]:
-    """Return the arguments that make folders everyone may enter: those made on the way to a mount are the owner's."""
+    """Return the arguments that make folders open to all users: bubblewrap makes those above a mount for the owner."""
     return [part for name in names for part in ("--perms", "0755", "--dir", name)]
 
 
@@ -99,7 +100,7 @@ def environment(packages: str, temporary: str) -> dict[str, str]:
         "LANG": "C.UTF-8",
         "TZ": "UTC",
         "PYTHONHASHSEED": "0",
-        "PYTHONUNBUFFERED": "1",  # what was said before a limit ended it is seen
+        "PYTHONUNBUFFERED": "1",  # output from before a limit ended it is seen
         "PYTHONDONTWRITEBYTECODE": "1",  # or every run would show as changed files
         "PYTHONUSERBASE": packages,
         "PIP_NO_INDEX": "1",

@@ -1,7 +1,7 @@
 """A control group (v2) for one run, where this user may make one: the kernel then counts and limits its memory.
 
-It counts what no process shows, such as buffers of sockets, but for locks on files. What system calls may do is the
-same with and without it, so a program that runs on one machine runs on another.
+It also counts memory that no process shows, for example buffers of sockets, but not locks on files. System calls are
+filtered alike with and without it, so a program that runs on one machine runs on another.
 """
 
 from __future__ import annotations
@@ -45,17 +45,14 @@ class ControlGroup:
         return found["anon"] + shared + found["sock"] + kernel - found["slab_reclaimable"]
 
     def was_full(self) -> bool:
-        """Return whether the kernel ended a process of it, for it had no more memory to give."""
+        """Return whether the kernel ended one of its processes because the limit on memory was reached."""
         events = (self._folder / "memory.events").read_text(encoding="ascii").splitlines()
         return any(line.startswith("oom_kill ") and line != "oom_kill 0" for line in events)
 
 
 @contextmanager
 def control_group(most: int, files: Iterable[int], wanted: bool = True) -> Generator[ControlGroup | None]:
-    """Make a group for the time of a block; yield None where there can be none, or none is wanted.
-
-    `most` are the bytes of memory that all in it may take, files included; for `files` see `ControlGroup`.
-    """
+    """Make a group for a block; yield None where there can be none. Its limit of `most` bytes includes files."""
     place = groups_folder() if wanted else None
     if place is None:
         yield None

@@ -1,8 +1,8 @@
 """A process group that ends when this process does, however it ends.
 
-Bubblewrap's inner process waits for the outer one before it asks to die with it. A caller killed in those milliseconds
-takes the outer one along, and nobody is left to end the wait. So a shell in the group, one for all that a process
-starts, waits for the end of a pipe that only this process can write, and then ends the group, itself included.
+Bubblewrap's inner process waits for the outer one before it asks to die with it. If the caller is killed in those
+milliseconds, the outer one ends too, and the inner one would wait forever. So the group has a shell, one for all that
+this process starts. It waits for the end of a pipe that only this process can write, then ends the group and itself.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import subprocess
 import threading
 from typing import NamedTuple
 
-# In the background: its parent ends at once, so that it is nobody's child that a caller may wait for.
+# In the background: its parent ends at once, so the caller cannot wait for it as a child.
 _WAIT_AND_END = "exec 3<&0; { read -r _ <&3; kill -9 0; } &"
 
 

@@ -1,4 +1,4 @@
-"""The files that a program works on, and those of a folder of the host: copied in before, and back afterwards."""
+"""The files that a program works on, here those of a folder of the host: copied in before a run, and back after it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from natlang_envs.sandbox.isolation.child import PACKAGES
 from natlang_envs.sandbox.isolation.layers import Layer
 from natlang_envs.sandbox.isolation.temporary_folders import new_folder, remove_folder
 
-NO_OWNER = -1  # what `os.chown` takes for nobody else
+NO_OWNER = -1  # `os.chown` leaves the owner as it is
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
 

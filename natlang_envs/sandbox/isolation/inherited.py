@@ -1,4 +1,4 @@
-"""What programs inherit of the process that starts them, made the same whatever kind of host that process is."""
+"""Makes what programs inherit from the process that starts them the same for every host."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ import re
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from functools import lru_cache
 from pathlib import Path
 
 UMASK = 0o022
 _SET_THP_DISABLE, _GET_THP_DISABLE = 41, 42
 _BY_PYTHON = 1 << 12 | 1 << 24  # SIGPIPE and SIGXFSZ, which Python ignores itself, and gives back to what it starts
 _lock = threading.Lock()
-# A process forked meanwhile would have no huge pages, and nobody to release the lock.
+# Otherwise a process forked while the lock is held would wait for it forever, and have no huge pages.
 os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
@@ -33,7 +32,7 @@ def usual_signals() -> tuple[str, ...]:
 
 @contextmanager
 def standard_descriptors() -> Generator[None]:
-    """Have descriptors 0 to 2 open in a block: what is opened in it to be passed on is not taken for one of these."""
+    """Keep descriptors 0 to 2 open in a block, so that none that is opened to be passed on gets their numbers."""
     opened = [os.open(os.devnull, os.O_RDWR)]
     try:
         while opened[-1] <= 2:
@@ -46,9 +45,9 @@ def standard_descriptors() -> Generator[None]:
 
 @contextmanager
 def small_pages() -> Generator[None]:
-    """Have what is started in a block, and all that it starts, use no huge pages, of which no process shows the whole.
+    """Start the programs of a block without huge pages, which no process shows whole; children inherit this.
 
-    A program inherits that of the process that starts it, which itself has none for as long as the block takes.
+    The calling process has none either until the block ends.
     """
     with _lock:
         before = _process_control(_GET_THP_DISABLE)
@@ -60,9 +59,4 @@ def small_pages() -> Generator[None]:
 
 
 def _process_control(option: int, value: int = 0) -> int:
-    return _libc().prctl(option, *map(ctypes.c_ulong, (value, 0, 0, 0)))
-
-
-@lru_cache
-def _libc() -> ctypes.CDLL:
-    return ctypes.CDLL(None)
+    return ctypes.CDLL(None).prctl(option, *map(ctypes.c_ulong, (value, 0, 0, 0)))

@@ -95,8 +95,8 @@ def find_isolation(unsafe: bool = False) -> Isolation:
     """Return the first way of isolation that works on this machine; each is tried once per process.
 
     Args:
-        unsafe: Where none works, run programs all the same, with resource limits but free to read, write and reach
-            whatever the caller can. The `name` says so.
+        unsafe: Where none works, run programs with resource limits alone: they can read, write and reach what the
+            caller can. The `name` says so.
     """
     found = _first_working(_candidates())
     if isinstance(found, Bubblewrap):
@@ -146,7 +146,7 @@ def _probe(run: Callable[..., Completed]) -> str:
 
 
 def probe_layers(run: Callable[..., Completed]) -> str:
-    """Run a program over a layer with a folder, which it makes anew; return why that cannot be, or nothing."""
+    """Run a program that removes and makes a folder of a layer; return what was wrong, or nothing."""
     with closing(OwnFolder(Path(tempfile.gettempdir()))) as own:
         layer = Layer(own.path / "layer", 1)
         folder = layer.folder / "folder"
@@ -159,7 +159,7 @@ def probe_layers(run: Callable[..., Completed]) -> str:
 
 
 class _Remade(HostFolder):
-    """Takes over what the program did unless it cannot be read what the kernel notes of a folder made anew."""
+    """Copies nothing back where the kernel's mark of a folder that was removed and made cannot be read."""
 
     def collect(self, root: int) -> None:
         # Before Linux 6.6 file systems in memory do not keep it.

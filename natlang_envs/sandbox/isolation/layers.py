@@ -1,11 +1,10 @@
 """A file system of two layers where a program finds its files: its own changes above files that many runs share.
 
 The kernel's overlayfs shows both as one. A file is copied into the upper layer when a program opens it for writing,
-also where it then writes through a memory map, so all that a program did is in the upper layer. The lower one is
-mounted read-only, and never written.
+even if it then writes through a memory map. So the upper layer holds all that a program did; the lower is read-only.
 
-The layers themselves are unmounted where the program could reach them, before it runs: it has no way to either but the
-overlay, and does not read in /proc/self/mountinfo where on the host they are.
+Before the program runs, the layers are unmounted from where it could reach them. The overlay is its only way to them,
+and /proc/self/mountinfo does not show where they are on the host.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Starts a program under bubblewrap: what it is shown, what it gives up, and how all its processes are ended.
+"""Starts a program under bubblewrap: its mounts, the rights it gives up, and the end of all its processes.
 
 As an ordinary user bubblewrap maps that user to 65534 inside. As root we map two users, and the program goes from one
 to the other: the kernel limits no processes of root's, and /root, where a Python may lie, is closed to others.
@@ -41,7 +41,7 @@ _END = 5.0  # seconds in which killed processes must be gone
 
 
 class Namespaces:
-    """A program in its namespaces; leaving the block ends whatever still runs in them.
+    """A program in its namespaces; leaving the block ends every process in them.
 
     `process` is bubblewrap itself, outside; `first` the process in there whose end is the end of all others, `end` a
     pidfd of it; `root` the file system as the program will see it.
@@ -63,7 +63,7 @@ class Namespaces:
         root = os.geteuid() == 0
         with ExitStack() as ours, ExitStack() as theirs:
             theirs.enter_context(standard_descriptors())
-            # It says there how the program ended, which nobody else can where the caller ignores or takes its children.
+            # Bubblewrap writes there how the program ended, which a caller that ignores its children would not see.
             self._said, says = os.pipe()
             report, reported = os.pipe()
             ours.callback(os.close, self._said)
@@ -90,7 +90,7 @@ class Namespaces:
                     stdin=stdin,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
-                    env={},  # bubblewrap's own can be read inside, whatever it is told to clear
+                    env={},  # bubblewrap's own environment can be read inside, even where it clears the program's
                     pass_fds=inherited,
                     process_group=group(),
                     umask=UMASK,
@@ -149,7 +149,7 @@ class Namespaces:
         return _readable(self.end, _END)
 
     def kill(self) -> None:
-        # The first one itself: told to outlive bubblewrap, it would.
+        # The first process: bubblewrap's end would not end one that asked to outlive it.
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(self.end, signal.SIGKILL)
 
@@ -182,7 +182,7 @@ class Namespaces:
         while time.monotonic() < deadline and self.process.poll() is None:
             with suppress(OSError):
                 device = root.stat().st_dev
-                # The last step makes the root read-only; before, its device is ours or it has no such folder.
+                # The last step makes the root read-only; before it, the device is ours or there is no /tmp.
                 if device not in (ours, (root / "tmp").stat().st_dev) and os.statvfs(root).f_flag & os.ST_RDONLY:
                     return root
             time.sleep(0.0003)
@@ -211,10 +211,10 @@ def arguments(
     packages: str = PACKAGES,
     beside: Mapping[str, Path] | None = None,
 ) -> list[str]:
-    """Return what bubblewrap is told, but for the command.
+    """Return bubblewrap's arguments without the command.
 
-    `size` are the bytes of the files that are there before the program; `start` and `packages` are relative to /work;
-    `beside` are folders of the host by where they are shown.
+    `size` is that of the files before the program runs, in bytes. `start` and `packages` are relative to /work.
+    `beside` are folders of the host by the paths where they are shown.
     """
     sized = ["--perms", "0755", "--size", str(size + max(limits.disk, 4096)), "--tmpfs"]
     if layer is None:
@@ -230,7 +230,7 @@ def arguments(
 def _unshared(root: bool) -> list[str]:
     arguments = ["--unshare-all", "--unshare-user", "--die-with-parent", "--hostname", "sandbox"]
     if root:
-        # The kernel limits nobody's processes, not root's: we map both users, and setpriv goes from one to the other.
+        # The kernel does not limit root's processes: we map root and nobody, and setpriv goes from one to the other.
         return [*arguments, "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--cap-add", "CAP_SETPCAP"]
     if system_call_filter() is None:
         arguments.append("--disable-userns")
@@ -244,7 +244,7 @@ def _mounts(limits: Limits, files: Sequence[str], packages: str) -> list[str]:
         *("--proc", "/proc", "--dev", "/dev"),
         # The same zeros: a shared map of the other device would be memory that no process shows and nothing limits.
         *("--dev-bind", "/dev/full", "/dev/zero"),
-        # Whoever writes there is told when the machine is busy.
+        # A program that writes there learns when the machine is busy.
         *(("--size", "4096", "--tmpfs", _PRESSURE, "--remount-ro", _PRESSURE) if Path(_PRESSURE).is_dir() else ()),
         *(*temporary, "/dev/shm", "--remount-ro", "/dev"),  # writable it would be a disk without a size
         *(*temporary, "/tmp"),
@@ -275,9 +275,9 @@ def _limits(limits: Limits) -> dict[int, int]:
 
 
 def waiting(root: bool, start: str | None = None) -> list[str]:
-    """Return the beginning of a command line that waits for the files, and gives up rights, inside.
+    """Return the beginning of a command line that waits inside for the files, then gives up its rights.
 
-    `start` is the folder to start in, relative to /work, if it is not there yet.
+    `start` is the folder to start in, relative to /work, where the files are laid later.
     """
     drop = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--inh-caps=-all"]
     return [

@@ -3,8 +3,8 @@
 All is read through descriptors that are opened before the program runs, so nothing that it does later hides it: neither
 the end of a process, nor that of a leading thread, after which `/proc/PID` says nothing of the threads that go on.
 
-The kernel counts its own memory for nobody but control groups. What system calls can make of it here is therefore
-charged by the piece, each at the most that it can hold. No reading grows without a bound: it ends at what is allowed.
+The kernel counts its own memory for control groups alone. The objects that system calls can make here are therefore
+charged one by one, each at the most that it can hold. Every reading is bounded: it ends at the limit.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ TERMINALS = 64
 """The most terminals of one run at a time."""
 _NO_KIND = 0  # what the kernel says of epoll and the like
 SHARED_MAP = 8 << 20
-"""The most bytes of one anonymous shared map: its pages stay when nobody's tables show them any more."""
+"""The most bytes of one anonymous shared map, whose pages stay when no page table shows them any more."""
 _UNREADABLE = OPEN_FILES * _PIPE + 65_536 * _AREA  # of a process that hides its descriptors and its areas
 CLONE = {"x86_64": 56, "aarch64": 220}
 """The number of the system call, by processor."""
@@ -61,7 +61,7 @@ class Processes:
             self._proc = opened.enter_context(opening(root / "proc", _FOLDER))
             self._terminals = opened.enter_context(opening(root / "dev/pts", _FOLDER))
             self.temporary = tuple(opened.enter_context(opening(root / name, _FOLDER)) for name in ("tmp", "dev/shm"))
-            # Held open it goes on to list the sockets of this network, whoever of its processes ends.
+            # While it is open it lists the sockets of this network, also when a process has ended.
             self._sockets = opened.enter_context(opening(f"/proc/{first}/net/unix", os.O_RDONLY))
             self._opened = opened.pop_all()
         self._proc_device = os.fstat(self._proc).st_dev

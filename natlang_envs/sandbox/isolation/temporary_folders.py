@@ -1,8 +1,8 @@
-"""Folders that live as long as the process that made them, also when it is killed; and the removal of hostile ones.
+"""Folders that are removed when their process ends, even if it is killed; and the removal of hostile folders.
 
-Each is locked by its process. The system drops the lock when the process ends, however it ends, and the next process
-that makes such a folder removes those that nobody holds. Only folders that this program made are ever removed: their
-name has the exact form, they hold the marker file or nothing at all, and both belong to this user.
+A process locks its folder. The system drops the lock when the process ends, and the next process that makes a folder
+removes the unlocked ones. Only folders that this program made are removed: the name has the exact form, the folder
+holds the marker file or nothing, and both belong to this user.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from natlang_envs.errors import UsageError
 
 PREFIX = "natlang-explore-"
 MEMORY = Path("/dev/shm")
-"""The other place where such folders are made, beside the one for temporary files."""
-MARKER = ".natlang-explore"  # beside what programs can reach, so that none of them can remove it
+"""Where folders are made if not among temporary files."""
+MARKER = ".natlang-explore"  # outside of what programs can reach, so none of them can remove it
 _NAME = re.compile(rf"{PREFIX}[1-9][0-9]*-[a-z0-9_]{{8}}")  # the prefix, a process, and what mkdtemp adds
 _TRIES = 20  # another process may take a new folder for an abandoned one
 _NEW_FILE = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC

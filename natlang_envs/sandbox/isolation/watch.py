@@ -1,7 +1,7 @@
 """Limits that the kernel does not keep: a program's output, its time, its files, and the memory of all processes.
 
-Memory and the number of files are looked at some fifty times a second, so a program may pass those two limits by what
-it can take in between. Everything here runs against a program that may be hostile: no reading grows without a bound.
+Memory and the number of files are read fifty times a second, so a program may pass those two limits by what it can take
+in between. The program may be hostile, so every reading is bounded.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from natlang_envs.sandbox.isolation.processes import TERMINALS, Processes
 _LOOK_EVERY = 0.02  # seconds
 _GRACE = 5.0  # seconds in which the last output of killed processes must have been read
 _SHORT = 1 << 30  # bytes: below this, and a quarter of what there was, the machine itself runs short
-BLOCK = 4096  # a program may make one file for so many bytes of its disk limit
+BLOCK = 4096  # bytes of the disk limit for each file that a program may make
 _SURE = (0.001, 0.004, 0.008, 0.016)  # seconds after each of which memory must be too much again
 
 
@@ -56,9 +56,9 @@ class Completed(NamedTuple):
 class Watch:
     """Looks at a running program and says which limit it has passed.
 
-    `folder` is an open file system of limited size, with `below` files in a layer beneath: each takes a place in the
-    folder where it is removed. `processes` is None where they cannot be told from others. `group` counts memory
-    beside the watch, and leaves out locks on files.
+    `folder` is an open file system of limited size. `below` files are in a layer beneath it: one that is removed takes
+    a place in the folder. `processes` is None where they cannot be separated from others. `group` counts memory, too,
+    without locks on files.
     """
 
     def __init__(

@@ -48,7 +48,6 @@ class ALFWorldTeacher:
         self._aloud = aloud
 
     def __call__(self, moment: Moment) -> Lesson:
-        """Return a reflection that names the expert's command and no other, and that command."""
         task = moment.info["task"]
         expert = Expert(task, goal=moment.env.goal if isinstance(moment.env, ALFWorldEnv) else None)
         for step in moment.path:
@@ -104,12 +103,10 @@ class ALFWorldTeacher:
 
 
 def make(env: NatLangEnv, rng: np.random.Generator, aloud: bool = False) -> ALFWorldTeacher:
-    """Return the teacher of ALFWorld; its options are those of `ALFWorldTeacher`."""
     return ALFWorldTeacher(rng, aloud)
 
 
 def _here(known: ObservationMemory, moment: Moment) -> _Here:
-    """Return where the agent is, as far as p(s) tells."""
     named = (name for step in reversed(moment.shown) for name in known.receptacles if step.action.endswith(f" {name}"))
     return _Here(_remember(moment.info["task"], (), moment.observation), next(named, ""))
 
@@ -159,7 +156,6 @@ def _passed(order: Sequence[str], known: ObservationMemory, place: str) -> list[
 
 
 def _act(known: ObservationMemory, subgoal: Subgoal, action: str) -> str:
-    """Return what kind of sentence names the command."""
     kind, _, place, thing = subgoal
     if action == f"go to {place}":
         return "search" if kind == "find" else "go"
@@ -170,7 +166,6 @@ def _act(known: ObservationMemory, subgoal: Subgoal, action: str) -> str:
 
 
 def _remember(task: str, shown: Sequence[PathStep], observation: str) -> ObservationMemory:
-    """Return what can be known from the part of the path that p(s) shows."""
     known = ObservationMemory(task)
     for text in (*(step.feedback for step in shown), observation):
         if text.strip() != NOTHING_HAPPENS:

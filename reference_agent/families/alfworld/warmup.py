@@ -98,7 +98,6 @@ def ask(state: str, whole: bool, rng: np.random.Generator) -> tuple[str, list[tu
 
 @cache
 def _types() -> tuple[list[str], list[str]]:
-    """Return the types of things and of places."""
     fits = floor_plans().fits
     return sorted({each.lower() for kind in fits.values() for each in kind}), sorted(each.lower() for each in fits)
 

@@ -29,7 +29,6 @@ class SearchTeacher:
         self._say = Sayings(family, rng)
 
     def __call__(self, moment: Moment) -> Lesson:
-        """Return a reflection that names one command and no other, and that command."""
         env = moment.env
         assert isinstance(env, AutoExploreSearchEnv)
         words, shown = env.snapshot().state

@@ -23,7 +23,7 @@ from natlang_envs.repository.hits import general_rarity
 from natlang_envs.repository.texts import NEXT, PREVIOUS, UP
 from natlang_envs.repository.words import content_words, question_words, stem, words_of
 from reference_agent.families.autoexplore.search_teacher import SearchTeacher
-from reference_agent.families.autoexplore.visits import Part, Visits, evidence_in, next_command, part_of, visits_of
+from reference_agent.families.autoexplore.visits import FilePart, Visits, evidence_in, next_command, part_of, visits_of
 from reference_agent.teachers.base import FORBIDDEN, Lesson, Moment, Sayings, agrees, listing, unseen_names
 
 FAMILY = "autoexplore"
@@ -74,7 +74,7 @@ class AutoExploreTeacher:
         return Lesson(None if evidence else f"I {action}.", action)
 
     def _attempts(
-        self, env: AutoExploreEnv, moment: Moment, action: str, here: Part | None, evidence: Sequence[str]
+        self, env: AutoExploreEnv, moment: Moment, action: str, here: FilePart | None, evidence: Sequence[str]
     ) -> Iterator[str]:
         """Yield reflections that are true, the one that says most first."""
 
@@ -97,8 +97,7 @@ class AutoExploreTeacher:
                 yield from (f"{vain} {move}" for move in moves)
         yield from moves
 
-    def _in_vain(self, env: AutoExploreEnv, state: str, here: Part) -> Iterator[str]:
-        """Yield what a text that does not answer is or lacks."""
+    def _in_vain(self, env: AutoExploreEnv, state: str, here: FilePart) -> Iterator[str]:
         label, path = env.goal.label, _path(env, here.name)
         why = next((each.why for each in label.bm25 if each.path == path), "") if label else ""
         if why and not unseen_names(why, state) and content_words(why).keys() & content_words(here.text).keys():
@@ -109,7 +108,6 @@ class AutoExploreTeacher:
         yield self._say.draw("vain_here")
 
     def _moves(self, env: AutoExploreEnv, moment: Moment, action: str) -> Iterator[tuple[str, dict[str, object]]]:
-        """Yield kinds of sentences about a command that leads on, with what they say."""
         (verb, _, name), folder = action.partition(" "), env.snapshot().state[0]
         remembers = f"\n{DONE}" in moment.state
         names = {each.partition(" ")[2] for each in moment.commands if each.startswith(("cd ", "cat "))} - {".."}
@@ -171,14 +169,13 @@ def _shared(question: str, name: str) -> str:
 
 
 def _compared(question: str, text: str) -> tuple[list[str], list[str]]:
-    """Return the words of a question that stand in a text, and those that do not."""
     words = set(words_of(text))
     sought = sought_words(question)
     has = [word for word in sought if stem(word.lower()) in words]
     return has, [word for word in sought if word not in has]
 
 
-def _shown(moment: Moment) -> Part | None:
+def _shown(moment: Moment) -> FilePart | None:
     """Return the part of a file that the last command showed, as far as p(s) shows it."""
     result = moment.observation.partition(_LAST)[2]
     if not moment.state.endswith(result):  # it was cut
@@ -187,7 +184,6 @@ def _shown(moment: Moment) -> Part | None:
 
 
 def _path(env: AutoExploreEnv, name: str) -> str:
-    """Return the path of a file that is listed here."""
     return f"{env.snapshot().state[0]}/{name}".removeprefix("/")
 
 

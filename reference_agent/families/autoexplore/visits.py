@@ -23,7 +23,7 @@ _PLACE = re.compile(r"\n\[characters [\d,]+ to [\d,]+ of a file of [\d,]+ bytes;
 _LEAST = 8  # characters of a span that are evidence, where a part shows no more of it
 
 
-class Part(NamedTuple):
+class FilePart(NamedTuple):
     """What one `cat` showed."""
 
     name: str
@@ -31,7 +31,7 @@ class Part(NamedTuple):
     goes_on: bool  # whether there is a next part
 
 
-class Target(NamedTuple):
+class TargetFile(NamedTuple):
     """A file that answers.
 
     Attributes:
@@ -52,16 +52,16 @@ class Visits(NamedTuple):
     """What is to be read in a game: files in vain, then one of the targets."""
 
     vain: tuple[str, ...]
-    targets: tuple[Target, ...]
+    targets: tuple[TargetFile, ...]
 
 
-def part_of(feedback: str) -> Part | None:
+def part_of(feedback: str) -> FilePart | None:
     """Return the part of a file that the answer to a command shows; None for any other answer."""
     if not (head := _SHOWN.match(feedback)):
         return None
     place = None if head[2] == "reads" else _PLACE.search(feedback)
     text = feedback[head.end() : place.start() if place else None]
-    return Part(head[1], text, bool(place and place[1].endswith("next part")))
+    return FilePart(head[1], text, bool(place and place[1].endswith("next part")))
 
 
 def visits_of(env: AutoExploreEnv, rng: np.random.Generator, most: int) -> Visits:
@@ -90,7 +90,7 @@ def visits_of(env: AutoExploreEnv, rng: np.random.Generator, most: int) -> Visit
     return Visits(vain, targets)
 
 
-def next_command(env: AutoExploreEnv, visits: Visits, here: Part | None) -> str:
+def next_command(env: AutoExploreEnv, visits: Visits, here: FilePart | None) -> str:
     """Return the teacher's command: `id` of a file that shows its evidence, or the next one on the way there.
 
     A part that was to show evidence is left by `id` too where p(s) cut it off: to read on shows it never.
@@ -111,7 +111,6 @@ def next_command(env: AutoExploreEnv, visits: Visits, here: Part | None) -> str:
 
 
 def evidence_in(visits: Visits, path: str, text: str) -> list[str]:
-    """Return the evidence that a text of a file shows."""
     return [each for target in visits.targets if target.path == path for each in target.evidence if each in text]
 
 
@@ -143,7 +142,7 @@ def _way(navigation: Navigation, start: Key, path: str) -> tuple[tuple[str, ...]
     return way, key
 
 
-def _target(navigation: Navigation, path: str, env: AutoExploreEnv, most: int) -> Target:
+def _target(navigation: Navigation, path: str, env: AutoExploreEnv, most: int) -> TargetFile:
     """Return a target and where its evidence stands, as far as `most` parts show it."""
     parts = navigation.parts(path)
     read = [part_of(navigation.text(path, number)) for number in range(min(parts, most))]
@@ -161,7 +160,7 @@ def _target(navigation: Navigation, path: str, env: AutoExploreEnv, most: int) -
         if len(shares[best]) >= min(_LEAST, len(span)):
             found.setdefault(best, []).append(shares[best])
     first = min(found, default=0)
-    return Target(path, first, parts, tuple(found.get(first, ())))
+    return TargetFile(path, first, parts, tuple(found.get(first, ())))
 
 
 def _spans(env: AutoExploreEnv, path: str, text: str) -> Iterator[str]:

@@ -38,7 +38,6 @@ class TaxiTeacher:
         self._walls = walls
 
     def __call__(self, moment: Moment) -> Lesson:
-        """Return a reflection that names one command, and that command."""
         env = moment.env
         assert isinstance(env, DangerousTaxiEnv)
         city, (row, column, passenger, destination) = env.city, env.city.decode(env.state)
@@ -66,7 +65,6 @@ class TaxiTeacher:
 
 
 def make(env: NatLangEnv, rng: np.random.Generator, regret: str = "first", walls: bool = False) -> TaxiTeacher:
-    """Return the teacher of DangerousTaxi; its options are those of `TaxiTeacher`."""
     require_choice("teacher.regret", regret, ("first", "last"))
     return TaxiTeacher(rng, regret, walls)
 
@@ -87,7 +85,6 @@ def comparison(here: Cell, there: Cell) -> str:
 
 
 def sentence(kind: str, **words: object) -> str:
-    """Return the one sentence of a kind with its gaps filled."""
     (only,) = phrases(FAMILY)[kind]
     return only.format(**words)
 

@@ -67,7 +67,6 @@ def lessons(
 
 
 def _made_up(teacher: TaxiTeacher, cities: Sequence[City], walls: bool) -> Speak:
-    """Return what makes up Taxi's reflections: any kind of sentence on any two cells."""
 
     def speak(command: str, number: int, level: int, rng: np.random.Generator) -> str:
         # What is said before names other directions and commands: the last one counts.
@@ -108,6 +107,5 @@ def _direction_loss(
 
 
 def _two_cells(city: City, rng: np.random.Generator) -> tuple[Cell, Cell]:
-    """Draw two cells of a city."""
     first, second, third, fourth = rng.integers([city.rows, city.columns, city.rows, city.columns]).tolist()
     return (first, second), (third, fourth)

@@ -8,6 +8,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,21 +21,22 @@ from typer.testing import CliRunner
 
 from leaderboard.audit import audit
 from leaderboard.pack import pack
-from natlang_envs.autoexplore.changing.picking.env import AutoExploreChangeEnv
-from natlang_envs.autoexplore.changing.picking.tasks import make_tasks
+from natlang_envs.change.listed_edits.env import AutoExploreChangeEnv
+from natlang_envs.change.listed_edits.tasks import make_tasks
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import AgentInput, evaluate, load_agent
 from natlang_envs.evaluation.protocols import Episode, Protocol
 from natlang_envs.evaluation.runs import provenance
 from natlang_envs.prompt import PathStep
 from natlang_envs.repository.texts import FILE_BUDGET
+from natlang_judges.learning import TrainedJudge
 from natlang_judges.mender.agent import MenderAgent
-from natlang_judges.mender.code import Code
-from natlang_judges.mender.training import Bugs, Result, Settings, lessons, train_menders, wins
+from natlang_judges.mender.code import KnownCode
+from natlang_judges.mender.training import Bugs, MenderSettings, lessons, train_menders, wins
 from reference_agent.run.command import app
 from tests.support.kiosk import KIOSK, TASKS, kiosk
 
-SHORT = Settings(bugs=12, rounds=1, epochs=2, passes=2, updates=3, samples=2)
+SHORT = MenderSettings(bugs=12, rounds=1, epochs=2, passes=2, updates=3, samples=2)
 pytestmark = pytest.mark.xdist_group("menders")  # one process trains them
 
 
@@ -48,16 +50,16 @@ def bugs(tmp_path_factory: pytest.TempPathFactory) -> Bugs:
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory, bugs: Bugs) -> list[Result]:
+def trained(tmp_path_factory: pytest.TempPathFactory, bugs: Bugs) -> list[TrainedJudge]:
     return train_menders(tmp_path_factory.mktemp("menders"), 1, SHORT, silent, bugs, bugs)
 
 
-def weights_of(results: list[Result]) -> list[bytes]:
+def weights_of(results: list[TrainedJudge]) -> list[bytes]:
     return [each.weights.read_bytes() for each in results]
 
 
 def test_training_repeats_by_its_seed_and_goes_on_where_it_was_stopped(
-    trained: list[Result], bugs: Bugs, tmp_path: Path
+    trained: list[TrainedJudge], bugs: Bugs, tmp_path: Path
 ) -> None:
     (tmp_path / "seed0").mkdir()  # stopped after the imitation
     (tmp_path / "seed0" / trained[0].weights.name).write_bytes(trained[0].weights.read_bytes())
@@ -66,7 +68,7 @@ def test_training_repeats_by_its_seed_and_goes_on_where_it_was_stopped(
     assert len({*weights_of(trained)}) == len(trained)
     fewer = copy(bugs)
     fewer.about = {**bugs.about, "tasks": 1}
-    for settings, train in ((SHORT._replace(updates=6), bugs), (SHORT, fewer)):
+    for settings, train in ((replace(SHORT, updates=6), bugs), (SHORT, fewer)):
         with pytest.raises(UsageError, match="holds what was made from other inputs"):
             train_menders(tmp_path, 1, settings, silent, train, bugs)
 
@@ -89,15 +91,15 @@ def played(agent: MenderAgent, env: AutoExploreChangeEnv, task_id: str) -> tuple
     return [step.action for step in path], info["success"]
 
 
-def test_the_agent_plays_the_games_that_training_counted(trained: list[Result], bugs: Bugs) -> None:
+def test_the_agent_plays_the_games_that_training_counted(trained: list[TrainedJudge], bugs: Bugs) -> None:
     agent = MenderAgent(trained[-1].weights)
-    counted = wins(agent.judge, bugs)
+    counted = wins(agent.network, bugs)
     for start, env in bugs.envs.items():
         assert [played(agent, env, name)[1] for name in bugs.names] == counted[start]
         assert trained[-1].won[start] == sum(counted[start]) / len(bugs.names)
 
 
-def test_drawn_games_repeat_by_the_numbers_of_an_episode(trained: list[Result], bugs: Bugs) -> None:
+def test_drawn_games_repeat_by_the_numbers_of_an_episode(trained: list[TrainedJudge], bugs: Bugs) -> None:
     env = bugs.envs["repository"]
     first, again = (
         [played(MenderAgent(trained[0].weights, sampling=True), env, name)[0] for name in bugs.names] for _ in range(2)
@@ -106,7 +108,7 @@ def test_drawn_games_repeat_by_the_numbers_of_an_episode(trained: list[Result], 
 
 
 @pytest.mark.parametrize("start", ["", "Line"])
-def test_bugs_that_are_reported_in_the_same_words_are_kept_apart(trained: list[Result], start: str) -> None:
+def test_bugs_that_are_reported_in_the_same_words_are_kept_apart(trained: list[TrainedJudge], start: str) -> None:
     tasks = make_tasks("validation", "embedded", None)
     alike: dict[str, list[str]] = defaultdict(list)
     for task_id in tasks.ids():
@@ -123,13 +125,13 @@ def test_bugs_that_are_reported_in_the_same_words_are_kept_apart(trained: list[R
 
 def test_what_was_read_up_to_a_page_foretells_the_edits_that_the_environment_lists(bugs: Bugs) -> None:
     env: Any = bugs.envs["repository"]
-    for path, text in env.bench.shelf.texts.items() if env.reset(options={"task_id": bugs.names[0]}) else ():
+    for path, text in env.change_task.repository.texts.items() if env.reset(options={"task_id": bugs.names[0]}) else ():
         lines = dict(enumerate(text.removesuffix("\n").split("\n"), 1))
-        source = env.bench.shelf.source(path)
+        source = env.change_task.repository.source(path)
         listed = {line: [source.edited(each).preview for each in numbers] for line, numbers in source.of_line.items()}
-        assert Code(lines).edited() == listed
+        assert KnownCode(lines).edited() == listed
         cut = {number: line for number, line in lines.items() if number < len(lines)}
-        assert set(Code(cut).edited()) <= set(listed)
+        assert set(KnownCode(cut).edited()) <= set(listed)
 
 
 def test_lessons_begin_with_the_line_as_it_is() -> None:
@@ -140,7 +142,7 @@ def test_lessons_begin_with_the_line_as_it_is() -> None:
 
 
 @pytest.fixture
-def published(trained: list[Result], tmp_path: Path) -> Path:
+def published(trained: list[TrainedJudge], tmp_path: Path) -> Path:
     """A player as `reflect-rl publish` makes it."""
     player = tmp_path / "mender.json"
     told = CliRunner().invoke(app, ["publish", str(trained[-1].weights), str(player)])
@@ -150,7 +152,7 @@ def published(trained: list[Result], tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 def test_a_published_mender_plays_as_its_weights_and_passes_an_audit_without_environments(
-    trained: list[Result], published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    trained: list[TrainedJudge], published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kwargs = {"split": "validation"}
     ids = sorted(make_tasks("validation", None, None).ids())[:90]
@@ -200,7 +202,7 @@ def test_a_forged_mender_is_refused_in_a_line(published: Path, said: str) -> Non
     assert "\n" not in str(told.value)
 
 
-def test_a_mender_is_no_other_player(trained: list[Result], published: Path, tmp_path: Path) -> None:
+def test_a_mender_is_no_other_player(trained: list[TrainedJudge], published: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="plays by 'mender' and not by a searcher: name it by mender:"):
         load_agent(f"searcher:{published}")
     published.write_text(published.read_text().replace('"policy": "mender"', '"policy": "policy"'))
@@ -215,7 +217,7 @@ def test_a_mender_is_no_other_player(trained: list[Result], published: Path, tmp
 
 
 def test_what_is_told_of_draws_holds_after_the_draw_and_along_another_recording(
-    trained: list[Result], bugs: Bugs
+    trained: list[TrainedJudge], bugs: Bugs
 ) -> None:
     agent, env = MenderAgent(trained[-1].weights, sampling=True), bugs.envs["line"]
     observation, info = env.reset(options={"task_id": bugs.names[0]})
@@ -235,7 +237,7 @@ def test_what_is_told_of_draws_holds_after_the_draw_and_along_another_recording(
         assert not ended
 
 
-def test_bad_input_is_refused_in_a_line(trained: list[Result], tmp_path: Path) -> None:
+def test_bad_input_is_refused_in_a_line(trained: list[TrainedJudge], tmp_path: Path) -> None:
     for name in ("mender", "mender-sample"):
         with pytest.raises(UsageError, match=f"agent {name} needs weights: write --agent {name}:FILE"):
             load_agent(f"{name}:")

@@ -21,20 +21,25 @@ from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import AgentInput, evaluate, load_agent
 from natlang_envs.evaluation.protocols import Episode, Protocol
 from natlang_envs.prompt import PathStep
-from natlang_envs.repository.tree import open_repository
+from natlang_judges.learning import TrainedJudge
 from natlang_judges.searcher.agent import SearcherAgent
-from natlang_judges.searcher.games import Games, Questions
-from natlang_judges.searcher.hints import count_hints, hinted
-from natlang_judges.searcher.judge import Judge, draw
+from natlang_judges.searcher.evidence import hinted
+from natlang_judges.searcher.games import Questions
+from natlang_judges.searcher.network import SearcherNetwork, WalkerNetwork, choose_step
 from natlang_judges.searcher.questions import load_questions, load_walks
-from natlang_judges.searcher.run import Result, train_searchers
-from natlang_judges.searcher.training import Settings, demonstrated, play, shares
-from natlang_judges.searcher.walking import Walker
+from natlang_judges.searcher.training import (
+    SearcherSettings,
+    demonstrated,
+    play,
+    shares,
+    steps,
+    train_searchers,
+)
 from reference_agent.run.command import app
 from tests.support.folders import write
 
 ID = "NatLang/AutoExplore-Search-v0"
-SHORT = Settings(epochs=20, updates=2, imitation_rate=2e-2)
+SHORT = SearcherSettings(epochs=20, updates=2, imitation_rate=2e-2)
 pytestmark = pytest.mark.xdist_group("searchers")  # one process trains them
 
 
@@ -48,38 +53,38 @@ def questions() -> Questions:
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> list[Result]:
+def trained(tmp_path_factory: pytest.TempPathFactory) -> list[TrainedJudge]:
     return train_searchers(tmp_path_factory.mktemp("searcher"), 1, SHORT, silent, "embedded")
 
 
 @pytest.fixture(scope="module")
-def walker(tmp_path_factory: pytest.TempPathFactory) -> list[Result]:
+def walker(tmp_path_factory: pytest.TempPathFactory) -> list[TrainedJudge]:
     return train_searchers(tmp_path_factory.mktemp("walker"), 1, SHORT, silent, "embedded", 0)
 
 
-def weights_of(results: list[Result]) -> list[bytes]:
+def weights_of(results: list[TrainedJudge]) -> list[bytes]:
     return [each.weights.read_bytes() for each in results]
 
 
 def test_imitation_names_what_the_teacher_names_and_reads_before_it_does(
-    trained: list[Result], questions: Questions
+    trained: list[TrainedJudge], questions: Questions
 ) -> None:
     torch.manual_seed(0)
-    assert sum(shares(Judge(), questions, sampled=True)) + 0.1 < sum(
-        shares(load_searcher(trained[0]).judge, questions, sampled=True)
-    )
-    games = Games(questions.rows(torch.arange(len(questions.hard))))
-    judge = load_searcher(trained[0]).judge
-    while not games.over.all():
-        games.act(*draw(judge(games.known, games.state()), None))
+    network = load_searcher(trained[0]).network
+    assert shares(SearcherNetwork(), questions)["natural sampled"] + 0.1 < shares(network, questions)["natural sampled"]
+    games = questions.games(torch.arange(len(questions.hard)))
+    for scores in steps(network, games):
+        games.act(*choose_step(scores, None))
     assert games.read.sum(1).mean() >= 1
 
 
-def load_searcher(result: Result, sampling: bool = False) -> SearcherAgent:
+def load_searcher(result: TrainedJudge, sampling: bool = False) -> SearcherAgent:
     return SearcherAgent(result.weights, sampling)
 
 
-def test_training_repeats_by_its_seed_and_goes_on_where_it_was_stopped(trained: list[Result], tmp_path: Path) -> None:
+def test_training_repeats_by_its_seed_and_goes_on_where_it_was_stopped(
+    trained: list[TrainedJudge], tmp_path: Path
+) -> None:
     for each in trained[:1]:  # stopped after the imitation
         (tmp_path / "seed0").mkdir()
         (tmp_path / "seed0" / each.weights.name).write_bytes(each.weights.read_bytes())
@@ -88,7 +93,7 @@ def test_training_repeats_by_its_seed_and_goes_on_where_it_was_stopped(trained: 
     again = train_searchers(tmp_path / "again", 1, SHORT, silent, "embedded")
     assert weights_of(again) == weights_of(trained)
     with pytest.raises(UsageError, match="holds what was made from other inputs"):
-        train_searchers(tmp_path, 1, SHORT._replace(updates=11), silent, "embedded")
+        train_searchers(tmp_path, 1, replace(SHORT, updates=11), silent, "embedded")
 
 
 class Game:
@@ -122,24 +127,24 @@ def played(agent: SearcherAgent, split: str, env_id: str = ID) -> Iterator[tuple
         yield env.unwrapped, game.commands, game.info["success"]
 
 
-def test_the_agent_wins_the_games_that_training_said_it_would(trained: list[Result]) -> None:
+def test_the_agent_wins_the_games_that_training_said_it_would(trained: list[TrainedJudge]) -> None:
     agent = SearcherAgent(trained[-1].weights)
     won = [success for _, _, success in played(agent, "validation")]
-    assert won == play(agent.judge, load_questions("validation", "embedded")).tolist()
-    assert trained[-1].greedy == (sum(won) / len(won),)
+    assert won == play(agent.network, load_questions("validation", "embedded")).tolist()
+    assert trained[-1].won["natural greedy"] == sum(won) / len(won)
 
 
 @pytest.mark.parametrize("split", ["train", "validation"])
-def test_a_judge_that_walks_wins_the_games_that_training_said_it_would(walker: list[Result], split: str) -> None:
+def test_a_judge_that_walks_wins_the_games_that_training_said_it_would(walker: list[TrainedJudge], split: str) -> None:
     agent = load_searcher(walker[-1])
-    assert agent.judge.walks
+    assert agent.network.walks
     games = list(played(agent, split, "NatLang/AutoExplore-v0"))
-    assert [success for _, _, success in games] == play(agent.judge, load_walks(split, "embedded", None)).tolist()
+    assert [success for _, _, success in games] == play(agent.network, load_walks(split, "embedded", None)).tolist()
     assert any(success for _, _, success in games)
 
 
-def test_a_judge_that_walks_begins_from_one_of_another_depth(walker: list[Result], tmp_path: Path) -> None:
-    still = SHORT._replace(epochs=0, updates=0)
+def test_a_judge_that_walks_begins_from_one_of_another_depth(walker: list[TrainedJudge], tmp_path: Path) -> None:
+    still = replace(SHORT, epochs=0, updates=0)
     deeper = train_searchers(tmp_path / "deeper", 1, still, silent, "embedded", 0, walker[0].weights.parents[1])
     assert weights_of(deeper)[0] == weights_of(walker)[-1]
     with pytest.raises(UsageError, match=r"holds no searcher"):
@@ -149,29 +154,17 @@ def test_a_judge_that_walks_begins_from_one_of_another_depth(walker: list[Result
 def test_without_negatives_the_shortest_way_is_played(tmp_path: Path) -> None:
     questions = load_walks("train", "embedded", None)
     games = questions.games(torch.arange(len(questions.hard)))
-    while not games.over.all():
-        options = Walker()(games.known, games.state())
-        kind, item = demonstrated(games.teach(options.may), options.may)
-        games.act(kind, item)
+    for scores in steps(WalkerNetwork(), games):
+        games.act(*demonstrated(games.teach(scores.may), scores.may))
     assert games.won.all()
     assert games.read.sum(1).max() == 1
 
 
-def test_words_of_paths_hint_at_words_that_such_files_have_more_often(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        for number in range(6):
-            for folder, line in (("flows", "workflow runs here"), ("notes", "nothing runs here")):
-                path = tmp_path / name / folder / f"{number}.txt"
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(line)
-    (tmp_path / "one" / "alone.md").write_text("workflow " * 9)
-    found = count_hints(open_repository(tmp_path / name) for name in ("one", "two"))
-    assert found["flow"].split() == []  # twice as often is not often enough, and a word of one repository says nothing
-    assert "alon" not in found
+def test_words_of_paths_hint_at_words_that_such_files_have_more_often() -> None:
     assert hinted(("workflow", "zebra"), ".github/workflows/test.yml") == [True, False]
 
 
-def test_games_of_one_question_in_two_repositories_are_kept_apart(walker: list[Result], tmp_path: Path) -> None:
+def test_games_of_one_question_in_two_repositories_are_kept_apart(walker: list[TrainedJudge], tmp_path: Path) -> None:
     def begun(name: str, files: dict[str, bytes | str]) -> Game:
         repository = str(write(tmp_path / name, files))
         return Game(AutoExploreEnv(repository=repository, question="Which sails of boats?", target=next(iter(files))))
@@ -196,14 +189,16 @@ def test_games_of_one_question_in_two_repositories_are_kept_apart(walker: list[R
     assert [game.commands for game in together] == [game.commands for game in alone]
 
 
-def test_sampling_repeats_by_the_numbers_of_an_episode(trained: list[Result]) -> None:
+def test_sampling_repeats_by_the_numbers_of_an_episode(trained: list[TrainedJudge]) -> None:
     drawn = SearcherAgent(trained[-1].weights, sampling=True)
     first, again = ([commands for _, commands, _ in played(drawn, "validation")] for _ in range(2))
     assert first == again
     assert first != [commands for _, commands, _ in played(SearcherAgent(trained[-1].weights), "validation")]
 
 
-def test_a_published_judge_plays_as_the_weights_that_it_was_made_of(trained: list[Result], tmp_path: Path) -> None:
+def test_a_published_judge_plays_as_the_weights_that_it_was_made_of(
+    trained: list[TrainedJudge], tmp_path: Path
+) -> None:
     told = CliRunner().invoke(app, ["publish", str(trained[-1].weights), str(tmp_path / "judge.json")])
     assert f"--agent searcher:{tmp_path / 'judge.json'}" in told.output.replace("\n", "")
     agent = load_agent(f"searcher:{tmp_path / 'judge.json'}")
@@ -216,7 +211,7 @@ def test_a_published_judge_plays_as_the_weights_that_it_was_made_of(trained: lis
         load_agent(f"reflect-rl:{tmp_path / 'judge.json'}")
 
 
-def test_what_an_agent_draws_has_the_chances_that_it_tells(trained: list[Result]) -> None:
+def test_what_an_agent_draws_has_the_chances_that_it_tells(trained: list[TrainedJudge]) -> None:
     agent = load_searcher(trained[-1], sampling=True)
     env: Any = gym.make(ID, dataset="embedded", split="validation")
     observation, info = env.reset(seed=0)
@@ -234,7 +229,9 @@ def test_what_an_agent_draws_has_the_chances_that_it_tells(trained: list[Result]
             path.append(PathStep(command, info["feedback"]))
 
 
-def test_bad_input_is_refused_in_a_line(trained: list[Result], walker: list[Result], tmp_path: Path) -> None:
+def test_bad_input_is_refused_in_a_line(
+    trained: list[TrainedJudge], walker: list[TrainedJudge], tmp_path: Path
+) -> None:
     for name in ("searcher", "searcher-sample"):
         with pytest.raises(UsageError, match=f"agent {name} needs weights: write --agent {name}:FILE"):
             load_agent(f"{name}:")

@@ -12,7 +12,7 @@ from natlang_envs.alfworld.engine.game import GRAMMARS, Game, parse_game
 from natlang_envs.alfworld.engine.goals import CLEAN, COOL, HEAT, LOOK, PLACE, TASK_TYPES, TWO, Goal
 from natlang_envs.alfworld.engine.world import World
 from natlang_envs.alfworld.expert import Expert, ExpertAgent
-from natlang_envs.alfworld.games.floor_plans import Aim
+from natlang_envs.alfworld.games.floor_plans import TaskAim
 from natlang_envs.alfworld.games.generator import sentence
 from natlang_envs.alfworld.observation_memory import ObservationMemory, read_goal
 from natlang_envs.alfworld.usual_locations import UsualLocations, usual_locations
@@ -52,7 +52,7 @@ def kitchen_world(goal: str, grammar: str) -> World:
 @pytest.mark.parametrize("variant", [0, 1])
 @pytest.mark.parametrize("task_type", TASK_TYPES)
 def test_goals_are_read_from_their_sentences(task_type: str, variant: int) -> None:
-    goal = read_goal("A room.\n\n" + sentence(Aim(task_type, "SoapBar", "DeskLamp"), variant))
+    goal = read_goal("A room.\n\n" + sentence(TaskAim(task_type, "SoapBar", "DeskLamp"), variant))
     target = {"toggle_type": "desklamp"} if task_type == LOOK else {"receptacle_type": "desklamp"}
     assert goal == Goal(task_type, "soapbar", **target)
 

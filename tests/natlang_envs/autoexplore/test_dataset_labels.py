@@ -14,7 +14,7 @@ import pytest
 
 from natlang_envs import UsageError
 from natlang_envs.autoexplore.dataset.blind_review import (
-    Reading,
+    BlindReading,
     agreement,
     completeness,
     read_readings,
@@ -306,7 +306,7 @@ def test_a_second_reading_counts_what_was_read(shop: Repository, tmp_path: Path)
     assert chosen == sample(labels[::-1])
     assert all(each.file == "" for each in chosen)
     told = [chosen[0]._replace(file="docs/care/cleaning.md"), chosen[1]._replace(file="README.md"), chosen[2]]
-    write_readings(tmp_path / "readings.jsonl", [*told, Reading("shop/gone", "shop", "x", "README.md")])
+    write_readings(tmp_path / "readings.jsonl", [*told, BlindReading("shop/gone", "shop", "x", "README.md")])
     known = {label.id: label for label in labels}
     rate = agreement(read_readings(tmp_path / "readings.jsonl"), known)
     assert (rate.successes, rate.trials) == (1, 2)

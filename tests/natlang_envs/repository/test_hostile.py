@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from natlang_envs import UsageError
-from natlang_envs.autoexplore.changing.running import Runner, open_subject
+from natlang_envs.change.making.fork_runner import Runner, open_tested
 from natlang_envs.finder.find import find
 from natlang_envs.finder.index import FileIndex
 from natlang_envs.repository.navigation import navigation_of
@@ -164,7 +164,7 @@ def test_it_is_indexed_and_asked_soon(hostile: tuple[Path, str]) -> None:
 def test_it_is_read_to_be_broken_soon(hostile: tuple[Path, str]) -> None:
     folder, _ = hostile
     begun = time.thread_time()
-    subject = open_subject(folder)
+    subject = open_tested(folder)
     assert "shop/tea.py" in subject.sources
     assert set(subject.left_out) >= {path for path in open_repository(folder).barred if path.endswith(".py")}
     with Runner(subject) as runner:

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import natlang_envs
 from natlang_envs import UsageError
+from natlang_envs.change.repositories import data_folder
 from natlang_envs.repository import mutations
 from natlang_envs.repository.mutations import OPERATORS, PER_LINE, Edit, apply, edits, restoring
 from tests.strategies import examples
 
-SERVICES = Path(natlang_envs.__file__).parent / "autoexplore" / "changing" / "services"
+SERVICES = data_folder() / "services"
 FILES = sorted(SERVICES.rglob("*.py"))
 EXAMPLE = '''
 RATE, LEAST = 20, 5

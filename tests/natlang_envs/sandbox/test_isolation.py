@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+import natlang_envs
 from natlang_envs.errors import UsageError
 from natlang_envs.files import CACHE_VARIABLE
 from natlang_envs.sandbox.isolation import isolation as module
@@ -63,6 +64,17 @@ def test_a_program_sees_neither_this_suite_nor_its_cache_where_they_are_below_us
     finally:
         interpreter_mounts.cache_clear()
     assert done == Completed(0, b"[]\n", b"", None)
+
+
+def test_the_data_beside_a_checkout_below_usr_are_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    is_dir = Path.is_dir
+    monkeypatch.setattr(natlang_envs, "__file__", "/usr/share/natlang_envs/__init__.py")
+    monkeypatch.setattr(Path, "is_dir", lambda path: str(path) == "/usr/share/datasets" or is_dir(path))
+    interpreter_mounts.cache_clear()
+    try:
+        assert "/usr/share/datasets" in interpreter_mounts()
+    finally:
+        interpreter_mounts.cache_clear()
 
 
 def test_output_status_and_files_come_back(isolation: Isolation, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""How usual an edit makes a line, in numbers: from the text of its file as far as it was read."""
+"""How usual an edit makes its line, as features: from the lines of its file that were read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from natlang_envs.repository.mutations import edits
 from natlang_envs.repository.walk import shared
 from natlang_envs.repository.words import pieces_of
 
-BUCKETS, NUMBERS = 4096, 45  # of hashed contexts; numbers of an edit beside them
+BUCKETS, NUMBERS = 4096, 45  # hashed contexts; other features of an edit
 SIGNS = (1.0,) * 6 + (-1.0,) * 8 + (1.0,) * 8  # of the contexts of an edit, of what it replaces, of what it makes
 _TOKEN = re.compile(r"\w+|\"[^\"]*\"|'[^']*'|[<>=!*/+\-%|&^]=|\*\*|//|->|\S")
 _CALLED = ("self", "cls", "len", "range", "min", "max", "any", "all", "sum", "int", "str")
@@ -30,11 +30,9 @@ _EDGE = ("^", "^", "^")
 Tokens = tuple[str, ...]
 
 
-class Features(NamedTuple):
-    """The hashed contexts of edits, and their other numbers."""
-
-    ids: NDArray[np.int64]
-    numbers: NDArray[np.float32]
+class EditFeatures(NamedTuple):
+    ids: NDArray[np.int64]  # of the hashed contexts; a row an edit
+    numbers: NDArray[np.float32]  # the other features
 
 
 @lru_cache(maxsize=100_000)
@@ -62,8 +60,8 @@ def _bucket(name: str) -> int:
     return zlib.crc32(name.encode()) % BUCKETS
 
 
-class Code:
-    """What is known of a file: the text of some of its lines, by their numbers."""
+class KnownCode:
+    """The lines of a file that were read, by their numbers."""
 
     def __init__(self, lines: Mapping[int, str]) -> None:
         self.lines = lines
@@ -75,24 +73,24 @@ class Code:
         return Counter(window for line in self.lines.values() for window in _windows(_tokens(line)))
 
     def edited(self) -> dict[int, list[str]]:
-        """Return what each line would read after each edit that can be foreseen."""
+        """Return the texts of each line after its edits, of the lines from the first to one that was not read."""
         every = range(1, len(self.lines) + 1)
         count = next((number for number in every if number not in self.lines), len(self.lines) + 1)
         return _edited(tuple(self.lines[number] for number in range(1, count)))
 
-    def features(self, number: int, after: Sequence[str]) -> Features:
-        """Return the numbers of a line's edits."""
+    def features(self, number: int, after: Sequence[str]) -> EditFeatures:
+        """Return the features of the edits that leave a line as each text of `after`."""
         line = _Line(self, number)
         rows = [line.of_edit(_tokens(each)) for each in after]
         ids = [[_bucket(name) for name in names] for names, _ in rows]
-        numbers = np.array([told for _, told in rows], np.float32)
-        return Features(np.array(ids, np.int64).reshape(-1, len(SIGNS)), numbers.reshape(-1, NUMBERS))
+        numbers = np.array([others for _, others in rows], np.float32)
+        return EditFeatures(np.array(ids, np.int64).reshape(-1, len(SIGNS)), numbers.reshape(-1, NUMBERS))
 
 
 class _Line:
-    """A line with what is around it, and the numbers of its edits."""
+    """A line with what is around it."""
 
-    def __init__(self, code: Code, number: int) -> None:
+    def __init__(self, code: KnownCode, number: int) -> None:
         self.before = _tokens(code.lines[number])
         self._counts, self._own = code.counts, Counter(_windows(self.before))
         span = around(code.lines, number)
@@ -102,7 +100,7 @@ class _Line:
         self._words = _pieces_of(line for line in near if not line.endswith((":", ")", "]")))
 
     def of_edit(self, after: Tokens) -> tuple[list[str], list[float]]:
-        """Return the contexts of an edit, and its other numbers."""
+        """Return the contexts of an edit, and its other features."""
         before = self.before
         start = shared(before, after)
         tail = shared(before[start:][::-1], after[start:][::-1])
@@ -119,17 +117,17 @@ class _Line:
             f"a{change}", f"b{change} {l1}", f"c{change} {r1}", f"d{change} {first}",
             f"e{'swap' if swap else change} {left[-1]}", f"f{change} {right[0]}",
         ]  # fmt: skip
-        told: list[list[float]] = []
+        sides: list[list[float]] = []
         for side in (old, new):
             raw, kind = "~".join(side[:3]), "~".join(map(_kind, side[:3]))
             contexts += [
                 f"g{raw}", f"h{l1} {raw}", f"i{raw} {r1}", f"j{l1} {kind} {r1}", f"k{l2} {l1} {kind}",
                 f"l{kind} {r1} {r2}", f"m{left[-1]} {raw}", f"n{raw} {right[0]}",
             ]  # fmt: skip
-            told.append(self._of_side(left, side, right, rest, others))
+            sides.append(self._of_side(left, side, right, rest, others))
         less, more = "".join(old), "".join(new)
         digits = less.isdecimal() and more.isdecimal()
-        numbers = [*(b - a for a, b in zip(*told, strict=True)), *told[0], *told[1], float(swap)]
+        numbers = [*(b - a for a, b in zip(*sides, strict=True)), *sides[0], *sides[1], float(swap)]
         numbers += [float(len(new) - len(old)), math.log1p(len(before)) / 3, start / max(1, len(before))]
         return contexts, [*numbers, float(more) - float(less) if digits else 0.0, float(bool(self._uses[0]))]
 
@@ -141,22 +139,15 @@ class _Line:
         of, (above, below) = _pieces_of(names), self._uses
         uses = [(above.get(each, 0), below.get(each, 0)) for each in names]
         return [
-            _mean(pairs),
-            _mean(triples),
-            min(pairs, default=0.0),
-            _mean([self._seen((each,)) for each in names]),
-            *(_mean([math.log1p(use[at]) for use in uses]) for at in (0, 1)),
-            any(use[0] == 0 for use in uses),
-            any(sum(use) == 1 for use in uses),
-            any(sum(use) == 0 for use in uses),
-            len(of & others) / max(1, len(of)),
-            any(each in rest for each in names),
-            bool(side) and left[-1] == "=" and left[-2] == side[0],
+            _mean(pairs), _mean(triples), min(pairs, default=0.0), _mean([self._seen((each,)) for each in names]),
+            *(_mean([math.log1p(use[at]) for use in uses]) for at in (0, 1)), any(use[0] == 0 for use in uses),
+            any(sum(use) == 1 for use in uses), any(sum(use) == 0 for use in uses), len(of & others) / max(1, len(of)),
+            any(each in rest for each in names), bool(side) and left[-1] == "=" and left[-2] == side[0],
             bool(of) and of <= self._words,
-        ]
+        ]  # fmt: skip
 
     def _seen(self, window: Tokens) -> float:
-        count = self._counts.get(window, 0)  # a Counter takes long to say that it has none
+        count = self._counts.get(window, 0)  # a missing key of a Counter is slow
         return math.log1p(count - self._own.get(window, 0)) if count else 0.0
 
 
@@ -167,7 +158,7 @@ def _edited(lines: Tokens) -> dict[int, list[str]]:
         text = "\n".join(known) + "\n"
         try:
             listed = edits(text)
-        except UsageError:  # the end is missing: leave out the last thing that begins
+        except UsageError:  # the end is missing: leave out the last function, class or decorator
             while known and not _START.match(known.pop()):
                 pass
             continue

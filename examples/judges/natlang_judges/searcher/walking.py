@@ -1,6 +1,6 @@
-"""The judge without a search: the rules of the paper's AutoExplore for it, many games at a time, and what it looks at.
+"""The rules of AutoExplore for a batch of games.
 
-In place of words it chooses pages of folders to open. A step of a game is all the commands of the way there.
+In place of words the player chooses pages of folders to open. A step of a game is all the commands of the way there.
 """
 
 from __future__ import annotations
@@ -11,54 +11,31 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from natlang_envs.repository.hits import ASKED, asked_words, general_rarity
+from natlang_envs.repository.hits import ASKED, asked_words
 from natlang_envs.repository.texts import NEXT, UP
 from natlang_envs.repository.walk import PagePosition, Walk, path_of
 from natlang_envs.repository.words import stem
-from natlang_judges.searcher.evidence import TEXT, found_words, kinds_of, text_numbers
-from natlang_judges.searcher.hints import hinted
-from natlang_judges.searcher.judge import (
-    MOST,
-    NAME,
-    READ,
-    SEARCH,
-    Judge,
-    Looks,
-    Tensors,
-    most_of,
-    shares_of,
-)
-from natlang_judges.weights import Kind
+from natlang_judges.searcher.evidence import KINDS, TEXT, hinted, kinds_of, padded, rarities, text_numbers, words_in
+from natlang_judges.searcher.network import MOST, NAME, READ, SEARCH, ByKind, Tensors
 
-_LAST = -20.0  # what a name is worth beside the logarithm of a hope: it is given when nothing else can be done
+_LAST = -20.0  # the score of naming, beside logarithms of probabilities: it is chosen when nothing else is possible
 _FAR = 99  # steps to a page that a map lacks
 
 
-Marks = tuple[Tensor, Tensor, Tensor]  # of lists or files, for each kind of step
+class FolderMap(NamedTuple):
+    """What is known of a repository's folders."""
+
+    pages: tuple[PagePosition, ...]  # that are listed, or that a listed one leads to
+    files: tuple[str, ...]  # that are listed
+    opener: list[int]  # the number of the page that leads to each page, its own where none does
+    page_of: list[int]  # the number of each file's page
+    steps: Tensor  # the number of commands from each page to each other
 
 
-class Map(NamedTuple):
-    """What is known of folders.
-
-    Attributes:
-        pages: The pages that are listed or that a listed one leads to.
-        files: The files that are listed.
-        opener: The number of the page that leads to each page, its own where none does.
-        page_of: The number of each file's page.
-        steps: The commands from each page to each other.
-    """
-
-    pages: tuple[PagePosition, ...]
-    files: tuple[str, ...]
-    opener: list[int]
-    page_of: list[int]
-    steps: Tensor
-
-
-def map_of(listed: Mapping[PagePosition, Sequence[str]], walk: Walk) -> Map:
-    """Return what the commands of some places tell; the ways are noted in `walk`."""
+def map_of(listed: Mapping[PagePosition, Sequence[str]], walk: Walk) -> FolderMap:
+    """Return the map that the commands of some pages give; the ways are noted in `walk`."""
     openers: dict[PagePosition, PagePosition] = {}
     files: dict[str, PagePosition] = {}
     for place in sorted(listed):  # folders before what is in them
@@ -75,119 +52,111 @@ def map_of(listed: Mapping[PagePosition, Sequence[str]], walk: Walk) -> Map:
     numbers = {place: number for number, place in enumerate(openers)}
     steps = torch.tensor([[walk.steps(start, end) for end in openers] for start in openers], dtype=torch.uint8)
     of = [numbers[place] for place in files.values()]
-    return Map(tuple(openers), tuple(files), [numbers[place] for place in openers.values()], of, steps)
+    return FolderMap(tuple(openers), tuple(files), [numbers[place] for place in openers.values()], of, steps)
+
+
+class WalkQuestion(NamedTuple):
+    question: str
+    map: int  # the number of its repository's map
+    targets: tuple[str, ...]  # the paths that answer it
+    hard: bool  # the wording
 
 
 class WalkQuestions:
-    """Questions about repositories, or about what is known of one.
+    """Questions with what the names of pages and files have of their words, and the texts that were read so far.
 
-    Args:
-        asked: For each question itself, the number of its map, and the files that answer it.
-        maps: What is known of folders.
-        text: Returns what `cat` shows first of a file, by the number of the map and the path.
-        hard: Whether each question is in the hard wording.
+    `text` returns what `cat` shows of a file, from the number of its map and its path.
     """
 
     def __init__(
-        self,
-        asked: Sequence[tuple[str, int, tuple[str, ...]]],
-        maps: Sequence[Map],
-        text: Callable[[int, str], str],
-        hard: Sequence[bool],
+        self, questions: Sequence[WalkQuestion], maps: Sequence[FolderMap], text: Callable[[int, str], str]
     ) -> None:
-        self.maps, self._text, self.hard = maps, text, torch.tensor(hard)
-        files, pages = (max(1, *(len(each[at]) for each in maps)) for at in (1, 0))
-        self.map = torch.tensor([number for _, number, _ in asked])
-        # One page more than there are, which is never open, has the files and opens the pages that a map lacks.
-        self.page_of = torch.full((len(maps), files), pages)
-        self.opener = torch.full((len(maps), pages + 1), pages)
-        self.steps = torch.full((len(maps), pages + 1, pages + 1), _FAR, dtype=torch.uint8)
-        self.kinds, self.folders = torch.zeros(len(maps), files, 9), torch.zeros(len(maps), pages + 1, 13)
-        for row, each in enumerate(maps):
-            count = len(each.pages)
-            self.page_of[row, : len(each.files)] = torch.tensor(each.page_of, dtype=torch.long)
-            self.opener[row, :count] = torch.tensor(each.opener)
-            self.steps[row, :count, :count] = each.steps
-            self.kinds[row, : len(each.files)] = torch.tensor([kinds_of(path) for path in each.files]).reshape(-1, 9)
-            self.folders[row, :count] = torch.tensor([_folder(place) for place in each.pages])
-        self.names = torch.zeros(len(asked), files, ASKED, dtype=torch.bool)
-        self.heads, self.ways, self.page_hints = (
-            torch.zeros(len(asked), pages + 1, ASKED, dtype=torch.bool) for _ in range(3)
+        self._maps, self._text = maps, text
+        self.hard = torch.tensor([each.hard for each in questions])
+        self.map = torch.tensor([each.map for each in questions])
+        extra = max(len(each.pages) for each in maps)  # a page that is never open, for what a smaller map lacks
+        numbers = [_numbers_of_map(each, extra) for each in maps]
+        self.of_map = padded(numbers, page_of=extra, opener=extra, steps=_FAR)
+        self._stems = [tuple(map(stem, asked_words(each.question))) for each in questions]
+        self.of_question = padded(
+            [_numbers_of(each, stems, maps[each.map]) for each, stems in zip(questions, self._stems, strict=True)]
         )
-        self.file_hints = torch.zeros_like(self.names)
-        self.weights = torch.zeros(len(asked), ASKED)
-        self.targets = torch.zeros(len(asked), files, dtype=torch.bool)
-        self.onward = torch.zeros(len(asked), pages + 1, dtype=torch.bool)  # the pages on the way to a target
-        self.words: list[tuple[str, ...]] = []
-        for row, (question, number, targets) in enumerate(asked):
-            words = asked_words(question)
-            stems = tuple(map(stem, words))
-            self.words.append(stems)
-            self.weights[row, : len(words)] = torch.tensor([general_rarity(word) for word in words])
-            here = maps[number]
-            names = [path.rpartition("/")[2] for path in here.files]
-            heads = [place.folder[-1] if place.folder else "" for place in here.pages]
-            for bits, texts, told in (
-                (self.names, names, found_words),
-                (self.heads, heads, found_words),
-                (self.ways, ["/".join(place.folder) for place in here.pages], found_words),
-                (self.file_hints, names, hinted),
-                (self.page_hints, heads, hinted),
-            ):
-                if texts and stems:
-                    each = {text: told(stems, text)[: len(stems)] for text in dict.fromkeys(texts)}
-                    bits[row, : len(texts), : len(stems)] = torch.tensor(np.stack([each[x] for x in texts])) > 0
-            for file in (here.files.index(path) for path in targets if path in here.files):
-                self.targets[row, file] = True
-                page = here.page_of[file]
-                while not self.onward[row, page]:
-                    self.onward[row, page] = True
-                    page = here.opener[page]
-        self.texts = torch.zeros(len(asked), files, ASKED + TEXT, dtype=torch.float16)
-        self._have = torch.zeros(len(asked), files, dtype=torch.bool)
+        files = self.of_map["page_of"].shape[1]
+        self.texts = torch.zeros(len(questions), files, ASKED + TEXT, dtype=torch.float16)
+        self._have = torch.zeros(len(questions), files, dtype=torch.bool)
 
     def games(self, rows: Tensor) -> WalkGames:
-        """Return a game of each of some questions."""
+        """Return a game of each question in `rows`."""
         return WalkGames(self, rows)
 
     def look(self, rows: Tensor, files: Tensor) -> None:
-        """Make the numbers of texts that are read for the first time."""
+        """Compute the features of texts that are read for the first time."""
         for row, file in zip(rows.tolist(), files.tolist(), strict=True):
             if not self._have[row, file]:
-                number = int(self.map[row])
-                text = self._text(number, self.maps[number].files[file])
-                found = text_numbers(self.words[row], tuple(self.weights[row].tolist()), text)
+                number, weights = int(self.map[row]), self.of_question["weights"][row].tolist()
+                text = self._text(number, self._maps[number].files[file])
+                found = text_numbers(self._stems[row], tuple(weights), text)
                 self.texts[row, file] = torch.from_numpy(np.concatenate(found)).half()
                 self._have[row, file] = True
 
 
+def _numbers_of_map(known: FolderMap, extra: int) -> dict[str, np.ndarray]:
+    folders: list[list[float]] = []
+    for folder, page in known.pages:
+        last = folder[-1] if folder else ""
+        odd = (last in ("src", "lib"), last.startswith((".", "_")), page > 0, min(len(folder), 4) / 4)
+        folders.append([*kinds_of("/".join(folder) + "/"), *odd])
+    return {
+        "page_of": np.array(known.page_of, np.int64),
+        "opener": np.array([*known.opener, *[extra] * (extra + 1 - len(known.opener))], np.int64),
+        "steps": np.pad(known.steps, (0, extra + 1 - len(known.steps)), constant_values=_FAR),
+        "kinds": np.array([kinds_of(path) for path in known.files], np.float32).reshape(-1, KINDS),
+        "folders": np.array([*folders, [0.0] * len(folders[0])], np.float32),
+    }
+
+
+def _numbers_of(asked: WalkQuestion, stems: tuple[str, ...], known: FolderMap) -> dict[str, np.ndarray]:
+    names = [path.rpartition("/")[2] for path in known.files]
+    heads = [folder[-1] if folder else "" for folder, _ in known.pages]
+    ways = ["/".join(folder) for folder, _ in known.pages]
+    onward = np.zeros(len(known.pages), bool)  # the pages on the way to a target
+    for file in (known.files.index(path) for path in asked.targets if path in known.files):
+        page = known.page_of[file]
+        while not onward[page]:
+            onward[page] = True
+            page = known.opener[page]
+    return {
+        "names": np.array([words_in(stems, each) for each in names], bool).reshape(-1, ASKED),
+        "file_hints": np.array([hinted(stems, each) for each in names], bool).reshape(-1, ASKED),
+        "heads": np.array([words_in(stems, each) for each in heads], bool),
+        "page_hints": np.array([hinted(stems, each) for each in heads], bool),
+        "ways": np.array([words_in(stems, each) for each in ways], bool),
+        "weights": rarities(asked.question),
+        "targets": np.array([path in asked.targets for path in known.files], bool),
+        "onward": onward,
+    }
+
+
 class WalkState(NamedTuple):
-    """Where a batch of games is, by the listed files and the pages that can be opened, as many as the game with most.
+    """The states of a batch of walks: the listed files and the pages that can be opened, padded to the largest game."""
 
-    Attributes:
-        listed: The numbers of the files; `is_file` marks those that there are.
-        pages: The numbers of the pages; `is_page` marks those that there are.
-        read: Which files were read.
-        away: The steps to each file's page.
-        cost: The steps that opening each page takes.
-        left: The steps left.
-        back: Returns the steps from each page to that of a listed file.
-    """
+    listed: Tensor  # the numbers of the files
+    is_file: Tensor  # 0 where `listed` is padded
+    pages: Tensor  # the numbers of the pages
+    is_page: Tensor  # 0 where `pages` is padded
+    read: Tensor  # 1 for each file that was read
+    away: Tensor  # steps to each file's page
+    cost: Tensor  # steps that opening each page takes
+    left: Tensor  # steps
+    page_of: Tensor  # the number of each file's page
+    opened: Tensor  # the pages that are open
+    back: Callable[[Tensor], Tensor]  # returns the steps from each page to that of a listed file
 
-    listed: Tensor
-    is_file: Tensor
-    pages: Tensor
-    is_page: Tensor
-    read: Tensor
-    away: Tensor
-    cost: Tensor
-    left: Tensor
-    page_of: Tensor
-    opened: Tensor
-    back: Callable[[Tensor], Tensor]
+    def may_by(self, belief: Tensor) -> ByKind:
+        """Return the pages that may be opened, and the files that may be read and named.
 
-    def may_by(self, belief: Tensor) -> Marks:
-        """Return which pages may be opened and which files read and named: the file believed most stays in reach."""
+        The way back to the file with the most belief is reserved.
+        """
         left = self.left[:, None]
         name = self.is_file & (self.away + 1 <= left)
         back = self.back(belief.masked_fill(~name, -1).argmax(1)) * name.any(1, keepdim=True)
@@ -195,10 +164,10 @@ class WalkState(NamedTuple):
         read = self.is_file & (self.read == 0) & (self.away + 2 + back.gather(1, self.page_of) <= left)
         return search, read, name
 
-    def plan(self, where: Tensor, reads: Tensor, names: Tensor, may: Marks) -> tuple[Marks, Tensor]:
-        """Return the scores of pages and files, and what each kind of step is worth: the hope by the commands it takes.
+    def plan(self, where: Tensor, reads: Tensor, names: Tensor, may: ByKind) -> tuple[ByKind, Tensor]:
+        """Return the scores of pages and files, and of each kind of step: log-probability less the log of its commands.
 
-        A page is worth an eighth of what is hoped behind it, since its files have still to be read; a name comes last.
+        A page counts an eighth, since its files have still to be read. A name comes last.
         """
         search, read, _ = may
         pages = where[:, names.shape[1] :] - self.cost.log1p()
@@ -213,40 +182,37 @@ class WalkGames:
 
     def __init__(self, questions: WalkQuestions, rows: Tensor) -> None:
         self.questions, self.rows, self.maps = questions, rows, questions.map[rows]
-        self.targets = questions.targets[rows]
-        self.opened = torch.zeros(len(rows), questions.opener.shape[1], dtype=torch.bool)
+        self.targets = questions.of_question["targets"][rows]
+        self.opened = torch.zeros(len(rows), questions.of_map["opener"].shape[1], dtype=torch.bool)
         self.opened[:, 0] = True
         self.here = torch.zeros(len(rows), dtype=torch.long)
         self.read = torch.zeros(self.targets.shape)
         self.left = torch.full((len(rows),), float(MOST))
         self.over, self.won = (torch.zeros(len(rows), dtype=torch.bool) for _ in range(2))
 
-    @property
-    def known(self) -> Tensors:
-        """What is known of the questions, the listed files and the pages that can be opened."""
-        q, rows, state = self.questions, self.rows[:, None], self.state()
-        maps, where = self.maps[:, None], state.page_of
-        texts = q.texts[rows, state.listed].float() * state.read[..., None]
+    def _known(self, state: WalkState) -> Tensors:
+        q, m, rows, maps = self.questions.of_question, self.questions.of_map, self.rows[:, None], self.maps[:, None]
+        texts = self.questions.texts[rows, state.listed].float() * state.read[..., None]
         return {
-            "weights": q.weights[self.rows],
-            "names": q.names[rows, state.listed].float(),
-            "folders": q.ways[rows, where].float(),
+            "weights": q["weights"][self.rows],
+            "names": q["names"][rows, state.listed].float(),
+            "folders": q["ways"][rows, state.page_of].float(),
             "texts": texts[..., :ASKED],
             "text": texts[..., ASKED:],
-            "kinds": q.kinds[maps, state.listed],
-            "hints": q.file_hints[rows, state.listed].float(),
-            "folder_hints": q.page_hints[rows, where].float(),
-            "page_hints": q.page_hints[rows, state.pages].float(),
-            "heads": q.heads[rows, state.pages].float(),
-            "ways": q.ways[rows, state.pages].float(),
-            "pages": q.folders[maps, state.pages],
+            "kinds": m["kinds"][maps, state.listed],
+            "hints": q["file_hints"][rows, state.listed].float(),
+            "folder_hints": q["page_hints"][rows, state.page_of].float(),
+            "page_hints": q["page_hints"][rows, state.pages].float(),
+            "heads": q["heads"][rows, state.pages].float(),
+            "ways": q["ways"][rows, state.pages].float(),
+            "pages": m["folders"][maps, state.pages],
         }
 
-    def state(self) -> WalkState:
-        """Return what the judge is told."""
+    def observe(self) -> tuple[Tensors, WalkState]:
+        """Return what the network sees."""
         maps = self.maps
-        page_of, opener = self.questions.page_of[maps], self.questions.opener[maps]
-        steps = self.questions.steps[maps, self.here].float()
+        page_of, opener, all_steps = (self.questions.of_map[name] for name in ("page_of", "opener", "steps"))
+        page_of, opener, steps = page_of[maps], opener[maps], all_steps[maps, self.here].float()
         listed, is_file = _packed(self.opened.gather(1, page_of))
         pages, is_page = _packed(self.opened.gather(1, opener) & ~self.opened)
         of = page_of.gather(1, listed)
@@ -255,21 +221,20 @@ class WalkGames:
         self.over = self.over | ~((is_file & (away < left)).any(1) | (is_page & (cost < left)).any(1))
 
         def back(best: Tensor) -> Tensor:
-            return self.questions.steps[maps, :, of.gather(1, best[:, None])[:, 0]].float()
+            return all_steps[maps, :, of.gather(1, best[:, None])[:, 0]].float()
 
         read = self.read.gather(1, listed)
         self._state = WalkState(listed, is_file, pages, is_page, read, away, cost, self.left, of, self.opened, back)
-        return self._state
+        return self._known(self._state), self._state
 
     def act(self, kind: Tensor, item: Tensor) -> None:
-        """Take a step in each game that is not over: a kind, and the number of a page or a file in the state."""
+        """Take a step in each game that is not over: its kind, and the number of a page or a file in the state."""
         state, number = self._state, torch.arange(len(kind))
         search, read, name = (~self.over & (kind == each) for each in (SEARCH, READ, NAME))
-        page = state.pages[number, item.clamp_max(state.pages.shape[1] - 1)]
-        at = item.clamp_max(state.listed.shape[1] - 1)
-        file = state.listed[number, at]
-        cost = state.cost[number, item.clamp_max(state.pages.shape[1] - 1)]
-        self.left = self.left - torch.where(search, cost, torch.where(read, state.away[number, at] + 1, 0.0))
+        opens, at = (item.clamp_max(each.shape[1] - 1) for each in (state.pages, state.listed))
+        page, file = state.pages[number, opens], state.listed[number, at]
+        cost = torch.where(search, state.cost[number, opens], torch.where(read, state.away[number, at] + 1, 0.0))
+        self.left = self.left - cost
         self.here = torch.where(search, page, torch.where(read, state.page_of[number, at], self.here))
         self.opened, self.read = self.opened.clone(), self.read.clone()
         self.opened[search, page[search]] = True
@@ -278,86 +243,21 @@ class WalkGames:
         self.won[name] = self.targets[name, file[name]]
         self.over = self.over | name
 
-    def teach(self, may: Marks) -> tuple[Tensor, Marks]:
-        """Return the kind of step that a teacher who sees the answers takes, and the right pages and files.
+    def teach(self, may: ByKind) -> tuple[Tensor, ByKind]:
+        """Return the kind of step of a teacher who sees the answers, and the right pages and files.
 
         It opens the pages on the way to a right file, reads as long as it can, and then names.
         """
         state, (search, read, name) = self._state, may
         target = self.targets.gather(1, state.listed) & state.is_file
-        onward = self.questions.onward[self.rows].gather(1, state.pages) & state.is_page
+        onward = self.questions.of_question["onward"][self.rows].gather(1, state.pages) & state.is_page
         early = search.any(1) & (~target.any(1) & onward.any(1) | ~name.any(1))
         kind = torch.where(early, SEARCH, torch.where(read.any(1), READ, NAME))
         return kind, (onward, target & read, target)
 
 
 def _packed(marks: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the numbers of what is marked in each row, in order, with others behind them, and which are marked."""
+    """Return the numbers of the marked items of each row, in order and padded with others, and which are marked."""
     most = max(1, int(marks.sum(1).max()))
     numbers = marks.int().argsort(dim=1, descending=True, stable=True)[:, :most]
     return numbers, marks.gather(1, numbers)
-
-
-def _folder(place: PagePosition) -> tuple[float, ...]:
-    path = "/".join(place.folder)
-    last = place.folder[-1] if place.folder else ""
-    odd = (last in ("src", "lib"), last.startswith((".", "_")), place.page > 0, min(len(place.folder), 4) / 4)
-    return (*map(float, kinds_of(f"{path}/")), *map(float, odd))
-
-
-class Walker(Judge):
-    """Chances of every step of a player who walks through folders."""
-
-    sizes = (44, 22, 11)  # numbers of a file, of a page, and of the state
-    walks = True
-
-    def __init__(self, width: int = 48, dropout: float = 0.3) -> None:
-        super().__init__(width, dropout)
-        for weights in list(self.kinds.parameters())[-2:]:  # it begins with the plan
-            nn.init.zeros_(weights)
-
-    def look(self, known: Tensors, state: WalkState) -> Looks:
-        """Return the numbers of each file, and what is listed."""
-        read, share = state.read, shares_of(known["weights"])[:, :, None]
-        names, folders, seen, text = known["names"], known["folders"], known["texts"], known["text"]
-        path = torch.maximum(names, folders)
-        covers = [(bits @ share)[..., 0] for bits in (names, folders, path, seen, torch.maximum(path, seen))]
-        covers += [(known[name] @ share)[..., 0] for name in ("hints", "folder_hints")]
-        count = read.sum(1, keepdim=True)
-        rare = torch.log((count + 1) / (seen.sum(1) + 0.5)).clamp_min(0) * known["weights"]  # in what was read
-        covers.append((seen @ shares_of(rare)[:, :, None])[..., 0])
-        parts = [*covers, *(most_of(covers[number] * state.is_file) for number in (0, 1, 3, 4, 5, 6, 7))]
-        parts += [most_of(text[..., number] * state.is_file) for number in range(1, 5)]
-        unread = (state.is_file * (1 - read)).sum(1, keepdim=True)
-        common = (torch.log1p(unread) / 4, count / MOST, state.left[:, None] / MOST)
-        parts += [read, *(each.expand_as(read) for each in common), state.away / 8, names.sum(-1) / 4]
-        kinds = known["kinds"]
-        numbers = torch.cat([torch.stack(parts, -1), text, kinds, kinds[..., :2] * read[..., None]], -1)
-        return Looks(numbers, state.is_file, state.is_page)
-
-    def look_at_lists(self, known: Tensors, state: WalkState, looks: Looks, belief: Tensor) -> Tensor:
-        """Return the numbers of each page that can be opened."""
-        share = shares_of(known["weights"])[:, :, None]
-        covers = [(known[name] @ share)[..., 0] for name in ("heads", "ways", "page_hints")]
-        common = ((state.left / MOST)[:, None], torch.log1p(state.is_file.sum(1, keepdim=True)) / 4)
-        parts = [*covers, *(most_of(covers[number] * state.is_page) for number in (0, 2))]
-        parts += [state.cost / 8, *(each.expand_as(covers[0]) for each in common)]
-        parts.append(state.is_page.float().sum(1, keepdim=True).log1p().expand_as(covers[0]) / 4)
-        return torch.cat([torch.stack(parts, -1), known["pages"]], -1)
-
-    def look_around(self, state: WalkState, looks: Looks, belief: Tensor) -> Tensor:
-        """Return the numbers of a state."""
-        best = belief.max(1)
-        of_best = state.read.gather(1, best.indices[:, None])[:, 0]
-        parts = [state.left / MOST, (state.left <= 3).float(), state.opened.sum(1) / 8, state.read.sum(1) / MOST]
-        unread = (state.is_file * (1 - state.read)).sum(1)
-        parts += [best.values, of_best, (belief * state.read).sum(1), 1 - belief.sum(1), torch.log1p(unread) / 4]
-        parts += [state.is_page.any(1).float(), state.cost.masked_fill(~state.is_page, 15).amin(1) / 8]
-        return torch.stack(parts, -1)
-
-
-def _judge(weights: Mapping[str, Tensor]) -> Judge:
-    return Walker() if weights["words.0.weight"].shape[1] == Walker.sizes[1] else Judge()
-
-
-SEARCHER = Kind("searcher", "search", _judge)

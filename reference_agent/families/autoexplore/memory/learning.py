@@ -28,26 +28,16 @@ class Counted(NamedTuple):
     asked: list[tuple[int, int]]  # a word and a part, once for each question
 
     def add(self, text: str, place: int) -> None:
-        """Count the words of a question about a part."""
         self.asked.extend((self.words.setdefault(word, len(self.words)), place) for word in words_asked(text))
 
 
 def count(
-    folders: Mapping[str, Path],
-    each: int = EACH,
-    texts: bool = False,
-    report: Report = lambda done, total: None,
+    folders: Mapping[str, Path], each: int = EACH, texts: bool = False, report: Report = lambda done, total: None
 ) -> Counted:
-    """Count the words of made questions, or with `texts` those of all that the files say, and of all paths.
+    """Count the words of at most `each` made questions a file, or with `texts` of all that the files say, and of paths.
 
-    Args:
-        folders: The repositories by name.
-        each: Made questions of a file at most.
-        texts: Count every word of the texts in place of made questions: an index.
-        report: Is told how many files of how many are done.
-
-    Raises:
-        UsageError: A folder cannot be read, or there is nothing in any to be asked about.
+    `report` is called with the files that are done and their number. Raises `UsageError` if a folder cannot be read, or
+    there is nothing in any to be asked about.
     """
     opened = {name: open_repository(folder) for name, folder in folders.items()}
     found = Counted([], [], {}, [])
@@ -80,7 +70,6 @@ def count(
 
 
 def remember(counted: Counted, labels: Sequence[Label], folders: Mapping[str, Path], source: str) -> NameMemory:
-    """Return the memory of what was counted and of training questions in both wordings."""
     words, asked = dict(counted.words), list(counted.asked)
     whole = Counted(counted.known, counted.firsts, words, asked)
     names = [each.name for each in counted.known]
@@ -111,7 +100,6 @@ def _at(counted: Counted, number: int, path: str) -> int:
 
 
 def _parts_of(label: Label, repository: Repository) -> Iterator[tuple[str, int]]:
-    """Yield each target of a label and the part in which its evidence begins."""
     for path, text in label.evidence:
         if repository.kind(path) == "file":
             at = text_asked_about(repository, path).find(text) if text else 0
@@ -125,7 +113,7 @@ def folds_of(labels: Sequence[Label], folds: int, seed: int = 0) -> list[list[La
     return [shuffled[fold::folds] for fold in range(folds)]
 
 
-class Measured(NamedTuple):
+class RecallAccuracy(NamedTuple):
     """Shares of held-out questions in a wording: a right file is first, among three, eight; its part is right."""
 
     wording: Wording
@@ -138,8 +126,7 @@ class Measured(NamedTuple):
 
 def held_out(
     counted: Counted, labels: Sequence[Label], folders: Mapping[str, Path], folds: int, seed: int = 0
-) -> list[Measured]:
-    """Return how well training questions are recalled by memories that were not told them."""
+) -> list[RecallAccuracy]:
     parts_of_labels = folds_of(labels, folds, seed)
     ranks: dict[Wording, list[int]] = {wording: [] for wording in WORDINGS}
     parts: dict[Wording, list[bool]] = {wording: [] for wording in WORDINGS}
@@ -154,10 +141,10 @@ def held_out(
                 at = [number for number, each in enumerate(found) if each.path in label.targets]
                 ranks[wording].append(min(at, default=len(found)))
                 parts[wording] += [found[number].part == evidence.get(found[number].path) for number in at]
-    measured: list[Measured] = []
+    measured: list[RecallAccuracy] = []
     for wording, each in ranks.items():
         first, three, eight = (sum(rank < most for rank in each) / max(1, len(each)) for most in (1, 3, 8))
         measured.append(
-            Measured(wording, len(each), first, three, eight, sum(parts[wording]) / max(1, len(parts[wording])))
+            RecallAccuracy(wording, len(each), first, three, eight, sum(parts[wording]) / max(1, len(parts[wording])))
         )
     return measured

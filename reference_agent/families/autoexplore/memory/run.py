@@ -1,6 +1,6 @@
 """One folder for a player who remembers: its memory, the games that it learns from, its policies. A run resumes.
 
-Each training question is met with a memory that was not told it, by folds.
+Each training question is met with a memory that was not taught it, by folds.
 """
 
 from __future__ import annotations
@@ -15,21 +15,29 @@ from safetensors.torch import load, save
 from natlang_envs.autoexplore.dataset.labels import Label
 from natlang_envs.files import json_line, only_process, write_whole
 from natlang_envs.tasks import hash_fraction
-from reference_agent.families.autoexplore.memory.games import Kept, kept_games, read_games, write_games
 from reference_agent.families.autoexplore.memory.learning import count, folds_of, remember
-from reference_agent.families.autoexplore.memory.teaching import Lessons, imitate, reinforce, share
+from reference_agent.families.autoexplore.memory.teaching import (
+    Kept,
+    RecallTraining,
+    imitate,
+    kept_games,
+    read_games,
+    reinforce,
+    share,
+    write_games,
+)
 from reference_agent.memory.judging import LiftJudge, Scale, WordJudge
 from reference_agent.memory.names import NameMemory
-from reference_agent.memory.plan import Settings
+from reference_agent.memory.plan import PlanWeights
 from reference_agent.memory.player import ABOUT, LIFT, MEMORY, POLICY
 from reference_agent.memory.policy import GoalPolicy
-from reference_agent.run.inputs import claim_inputs
+from reference_agent.run.fingerprint import claim_inputs
 
 Report = Callable[[str, int, int, float], None]
 _FOLDS = 5
 
 
-class Stage(NamedTuple):
+class StageScore(NamedTuple):
     """What a stage came to on the validation questions: games won greedily and sampled."""
 
     name: str
@@ -43,38 +51,27 @@ def train_player(
     train: Sequence[Label],
     validation: Sequence[Label],
     model: str,
-    lessons: Lessons,
+    lessons: RecallTraining,
     report: Report,
     *,
     seeds: int = 1,
     questions: int | None = None,
     device: str = "cpu",
-) -> list[Stage]:
+) -> list[StageScore]:
     """Learn a memory, then a policy for each seed: imitation, then reward; keep what wins most on validation.
 
-    Args:
-        out: Gets the memory, the games, the table of lifts, and a policy of each stage and seed.
-        folders: The repositories by name.
-        train: Questions to learn from.
-        validation: Questions to choose by.
-        model: A model whose lifts are looked at; "" for words alone.
-        lessons: How long and how fast.
-        report: Is told a stage, a step, the steps and a share of games won.
-        seeds: How many policies.
-        questions: Of each of the two at most, for a try.
-        device: Where lifts are computed.
-
-    Raises:
-        UsageError: The folder holds a run of other settings, or there is no such model.
+    `out` gets the memory, the games, the table of lifts, and a policy of each stage and seed; `questions` bounds the
+    number of each of both kinds. `report` is called with a stage, a step, the steps and a share of games won. Raises
+    `UsageError` if the folder holds a run of other settings, or there is no such model.
     """
     out.mkdir(parents=True, exist_ok=True)
     with only_process(out):
-        told = {"model": model, "seeds": seeds, "questions": questions, **lessons._asdict()}
-        claim_inputs(out / "settings.json", {**told, "repositories": list(folders)})
+        inputs = {"model": model, "seeds": seeds, "questions": questions, **lessons._asdict()}
+        claim_inputs(out / "settings.json", {**inputs, "repositories": list(folders)})
         torch.set_num_threads(1)
-        settings = Settings(lift=LIFT if model else 0.0)
+        settings = PlanWeights(lift=LIFT if model else 0.0)
         games, held = _games(out, folders, train, validation, model, questions, device, report)
-        found = [Stage("plan", share(None, held, settings), share(None, held, settings))]
+        found = [StageScore("plan", share(None, held, settings), share(None, held, settings))]
         best: tuple[float, bytes] | None = None
         for seed in range(seeds):
             for stage in ("sft", "rl"):
@@ -85,7 +82,7 @@ def train_player(
                 policy = GoalPolicy()
                 policy.load_state_dict(load(file.read_bytes()))
                 greedy = share(policy, held, settings)
-                found.append(Stage(f"{stage}, seed {seed}", greedy, share(policy, held, settings, seed)))
+                found.append(StageScore(f"{stage}, seed {seed}", greedy, share(policy, held, settings, seed)))
                 if best is None or greedy > best[0]:
                     best = greedy, file.read_bytes()
         if best is not None:
@@ -105,7 +102,7 @@ def _games(
     device: str,
     report: Report,
 ) -> tuple[list[Kept], list[Kept]]:
-    """Return the games of training, each by a memory that was not told its question, and those of validation."""
+    """Return the games of training, each by a memory that was not taught its question, and those of validation."""
     lift = LiftJudge(model, out / "lifts.jsonl", device) if model else None
     folds = folds_of(train, _FOLDS)
     held = {f"fold{number}": fold for number, fold in enumerate(folds)} | {"validation": list(validation)}
@@ -124,7 +121,7 @@ def _games(
             drawn = sorted(labels, key=lambda label: hash_fraction(f"recall/{label.id}"))[:most]
             scale = Scale(WordJudge(memory.rarity), lift)
             kept: list[Kept] = []
-            for game in kept_games(memory, drawn, "natural", folders, scale, Settings().files):
+            for game in kept_games(memory, drawn, "natural", folders, scale, PlanWeights().files):
                 kept.append(game)
                 report(f"games of {name}", len(kept), len(drawn), sum(any(each.right) for each in kept) / len(kept))
             write_games(file, kept)
@@ -137,8 +134,8 @@ def _taught(
     start: Path | None,
     games: Sequence[Kept],
     held: Sequence[Kept],
-    settings: Settings,
-    lessons: Lessons,
+    settings: PlanWeights,
+    lessons: RecallTraining,
     seed: int,
     report: Report,
 ) -> bytes:
@@ -150,7 +147,9 @@ def _taught(
         return save(policy.state_dict())
     policy.load_state_dict(load(start.read_bytes()))
     best, weights = share(policy, held, settings), save(policy.state_dict())
-    steps = reinforce(policy, games, held, settings, lessons, seed, lambda *told: report(f"reward, seed {seed}", *told))
+    steps = reinforce(
+        policy, games, held, settings, lessons, seed, lambda *progress: report(f"reward, seed {seed}", *progress)
+    )
     for won in steps:
         if won > best:
             best, weights = won, save(policy.state_dict())

@@ -1,0 +1,114 @@
+"""A repository that is to be mended, shared by its tasks: folders, files, sources, and what edits make fail."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from natlang_envs.change.listed_edits.views import ChangeView, EditableSource, Key, folder_views
+from natlang_envs.change.task_files import TaskFile, unpack
+from natlang_envs.errors import UsageError
+from natlang_envs.repository.entries import Folder
+from natlang_envs.repository.texts import bytes_shown, contents
+
+_LARGEST = 1 << 20  # bytes of a file that `cat` can reach
+
+
+class ChangeRepository:
+    """The folders and files of a repository, unbroken.
+
+    Args:
+        root: Its folder.
+        task_file: Its tasks, with the tests and what each edit of a source makes fail.
+        budget: The largest number of characters that `cat` shows.
+
+    Raises:
+        UsageError: The files are not those that the tasks were made of.
+    """
+
+    def __init__(self, root: Path, task_file: TaskFile, budget: int) -> None:
+        self.root, self.task_file, self.budget = root, task_file, budget
+        self.tests = task_file.tests
+        self.texts: Mapping[str, str] = task_file.sources(root)
+        self._scans = {path: unpack(row) for path, row in task_file.scanned.items()}
+        self._folders = {folder.path: folder_views(folder, self.texts) for folder in _folders(root)}
+        views = (view for pages in self._folders.values() for view in pages)
+        self._page = {  # of its folder, by the path of a file
+            effect.key[1]: view.key[3] for view in views for effect in view.effects.values() if effect.key[0] == "file"
+        }
+        self._sources: dict[str, EditableSource] = {}
+        self._shown: dict[tuple[str, int], str] = {}
+
+    def source(self, path: str) -> EditableSource:
+        """Return a source as it is, unbroken.
+
+        Raises:
+            KeyError: There is none of this path.
+        """
+        found = self._sources.get(path)
+        if found is None:
+            found = self._sources[path] = self.source_of(path, self.texts[path])
+        return found
+
+    def source_of(self, path: str, text: str) -> EditableSource:
+        return EditableSource(path, text, self._page[path])
+
+    def fails(self, path: str, number: int) -> int:
+        """Return the tests that an edit makes fail where nothing is broken."""
+        return self._scans[path][number]
+
+    def folder(self, key: Key) -> ChangeView:
+        """Return the view of a page of a folder.
+
+        Raises:
+            KeyError: There is none of this key.
+        """
+        _, path, _, page = key
+        if not 0 <= page < len(self._folders[path]):
+            raise KeyError(key)
+        return self._folders[path][page]
+
+    def is_file(self, path: str) -> bool:
+        """Return whether there is a file of this path that `cat` shows."""
+        return path in self._page and path not in self.texts
+
+    def read(self, path: str, before: int) -> str:
+        """Return the answer to `cat` of a file that was shown `before` times."""
+        found = self._shown.get((path, before))
+        if found is None:
+            file = self.root / path
+            with file.open("rb") as opened:
+                head = opened.read(min(_LARGEST, bytes_shown(self.budget * (before + 1))))
+            size = min(_LARGEST, file.stat().st_size)
+            found = self._shown[path, before] = contents(file.name, head, size, self.budget, before)
+        return found
+
+
+def _folders(root: Path) -> Iterator[Folder]:
+    """Yield the folders of a repository without what is hidden, compiled, a link, or has an unprintable name."""
+
+    def is_shown(path: Path) -> bool:
+        name = path.name
+        typed = name.isprintable() and name == name.strip()
+        return typed and not name.startswith((".", "__pycache__")) and not path.is_symlink()
+
+    for place, folders, files in os.walk(root):
+        folders[:] = sorted(each for each in folders if is_shown(Path(place, each)))
+        path = Path(place).relative_to(root).as_posix()
+        regular = (each for each in map(Path(place).joinpath, files) if is_shown(each) and each.is_file())
+        names = sorted(each.name for each in regular if not each.name.endswith(".pyc"))
+        yield Folder("" if path == "." else path, tuple(folders), tuple(names))
+
+
+@lru_cache(maxsize=32)
+def shared_repository(root: Path, task_file: TaskFile, budget: int) -> ChangeRepository:
+    """Return a repository, shared by all environments with this budget.
+
+    Raises:
+        UsageError: The files are not those that the tasks were made of.
+    """
+    if not root.is_dir():
+        raise UsageError(f"{root} is no folder: name the repository that the tasks were made of")
+    return ChangeRepository(root, task_file, budget)

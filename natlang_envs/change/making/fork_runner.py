@@ -1,0 +1,208 @@
+"""Reads a repository with tests, and runs them in a process of their own, with other sources.
+
+An outcome is the set of tests that fail, as the bits of a number: bit `n` is the `n`-th test.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from types import TracebackType
+from typing import Any
+
+from natlang_envs.errors import UsageError
+from natlang_envs.repository.mutations import edits
+from natlang_envs.repository.names import on_disk
+from natlang_envs.repository.tree import MAX_DEPTH, open_repository
+
+SECONDS = 1.0  # of processor time for a run of all tests
+_LARGEST = 64 << 20  # bytes of a file that is copied
+_WORKER = Path(__file__).parent / "fork_worker.py"
+_ENVIRONMENT = {"PYTHONHASHSEED": "0", "TZ": "UTC", "LC_ALL": "C.UTF-8", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+_NOT_COPIED = (".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", ".tox", ".nox")
+
+Reply = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class SourcesWithTests:
+    """A repository to break.
+
+    Attributes:
+        root: Its folder.
+        sources: The texts that may be broken, by path.
+        tests: The files and folders of its tests.
+        digest: The SHA-256 of all its Python files.
+        arguments: Further arguments of pytest.
+        left_out: The reason why a source cannot be broken, by path.
+    """
+
+    root: Path
+    sources: Mapping[str, str]
+    tests: tuple[str, ...]
+    digest: str
+    arguments: tuple[str, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+def open_tested(
+    root: Path, tests: Sequence[str] = ("tests",), only: Sequence[str] = (), arguments: Sequence[str] = ()
+) -> SourcesWithTests:
+    """Read a repository.
+
+    Args:
+        root: Its folder.
+        tests: Files and folders of its tests, relative to it. Whatever else is Python may be broken.
+        only: The sources that may be broken, where not all may.
+        arguments: Further arguments of pytest.
+
+    Raises:
+        UsageError: There is no repository, no tests or no sources.
+    """
+    root = root.resolve()
+    if not root.is_dir():
+        raise UsageError(f"repository {str(root)!r} is no folder: give an existing one")
+    for each in (*tests, *only):
+        if not (root / each).exists():
+            raise UsageError(f"{root / each} does not exist: name the folder with the tests")
+    places = [Path(os.path.normpath(root / each)) for each in tests]
+    if root in places:
+        raise UsageError(f"all of {root.name} would be tests: name the folder with the tests in it")
+    for each, where in zip(tests, places, strict=True):
+        if not where.is_relative_to(root):
+            raise UsageError(f"tests {each!r} do not lie in {root}: name them relative to it")
+    tests = [each.relative_to(root).as_posix() for each in places]
+    sources: dict[str, str] = {}
+    repository = open_repository(root, again=True)
+    left_out = {file: why.lower() for file, why in repository.barred.items()}
+    whole = hashlib.sha256()
+    for file in sorted((each for each in repository.files if each.endswith(".py")), key=lambda each: each.split("/")):
+        if any(part.startswith(".") or part in _NOT_COPIED for part in file.split("/")):
+            continue
+        if repository.mark(file).size > _LARGEST or on_disk(file) != file.encode():
+            left_out[file] = "it is too large, or its name is no text"
+            continue
+        content = repository.part(file, 0, _LARGEST)
+        whole.update(f"{file}\0{len(content)}\0".encode() + content)
+        is_test = PurePosixPath(file).name == "conftest.py" or any(f"{file}/".startswith(f"{each}/") for each in tests)
+        if is_test or (only and file not in only):
+            continue
+        try:
+            text = content.decode()
+            ast.parse(text)
+            edits(text)
+        except UnicodeDecodeError:
+            left_out[file] = "it is not UTF-8"
+        except (UsageError, SyntaxError, ValueError, RecursionError) as error:
+            left_out[file] = str(error)
+        else:
+            sources[file] = text
+    if not sources:
+        first = "".join(f" ({file}: {why})" for file, why in list(left_out.items())[:1])
+        raise UsageError(f"{root} has no Python sources outside {', '.join(tests)}{first}")
+    return SourcesWithTests(root, sources, tuple(tests), whole.hexdigest(), tuple(arguments), left_out)
+
+
+def _not_copied(folder: str, names: list[str]) -> set[str]:
+    """Return the names in a folder that are not copied: FIFOs, devices, what has no end, and folders too deep."""
+    left = shutil.ignore_patterns(*_NOT_COPIED)(folder, names)
+    for name in set(names) - left:
+        status = Path(folder, name).lstat()
+        small = stat.S_ISREG(status.st_mode) and status.st_size <= _LARGEST
+        shallow = stat.S_ISDIR(status.st_mode) and folder.count("/") < MAX_DEPTH
+        if not (small or shallow or stat.S_ISLNK(status.st_mode)):
+            left.add(name)
+    return left
+
+
+def files_of(tests: Iterable[str]) -> list[str]:
+    return sorted({test.partition("::")[0] for test in tests})
+
+
+class Runner:
+    """Runs a copy of a repository's tests in a process of its own; a context manager.
+
+    Args:
+        tested: The repository.
+        seconds: Of processor time, for a run.
+        python: The interpreter.
+        messages: Whether failed assertions show their values.
+        without: Tests and files of tests that are left out.
+    """
+
+    def __init__(
+        self, tested: SourcesWithTests, seconds: float = SECONDS, python: str = sys.executable, messages: bool = False,
+        without: Iterable[str] = (),
+    ) -> None:  # fmt: skip
+        self.tested = tested
+        self._folder = tempfile.TemporaryDirectory(prefix="natlang-changing-")
+        self.root = Path(self._folder.name).resolve() / "repository"
+        shutil.copytree(tested.root, self.root, symlinks=True, ignore=_not_copied)
+        rewriting = ["rewrite", "-o", "verbosity_assertions=2"] if messages else ["plain"]
+        left = [f"--{'deselect' if '::' in each else 'ignore'}={each}" for each in without]
+        command = [python, "-P", "-s", str(_WORKER), str(self.root), str(seconds), self._folder.name, *rewriting]
+        self._process = subprocess.Popen(
+            [*command, *(each.replace("{root}", str(self.root)) for each in tested.arguments), *left, *tested.tests],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, **_ENVIRONMENT},
+            start_new_session=True,
+        )
+        self.ask({}, [{"tests": []}])  # importing takes this long; with an edit it may take not much longer
+
+    def __enter__(self) -> Runner:
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self._process.kill()
+        self._process.communicate()
+        self._folder.cleanup()
+
+    def path(self, file: str) -> str:
+        return str(self.root / file)
+
+    def ask(self, overlay: Mapping[str, str], jobs: Sequence[Mapping[str, Any]]) -> list[Reply]:
+        """Do jobs, with source texts in place of files; return a reply for each."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        texts = {self.path(file): text for file, text in overlay.items()}
+        request = {"overlay": texts, "jobs": jobs}
+        try:
+            self._process.stdin.write(json.dumps(request).encode() + b"\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise UsageError(f"the tests of {self.tested.root} cannot be run: is pytest installed?") from None
+        replies = [self._process.stdout.readline() for _ in jobs]
+        if not all(replies):
+            raise UsageError(f"the tests of {self.tested.root} end the process that runs them: leave those out")
+        return [json.loads(reply) for reply in replies]
+
+
+def outcome_of(reply: Reply, tests: Sequence[str]) -> int:
+    """Return the tests that fail by a reply, or are no longer there; all of them where it says nothing of them."""
+    if "failed" not in reply or reply.get("unusable"):
+        return (1 << len(tests)) - 1
+    passed = {*reply.get("collected", tests)} - {*reply["failed"]}
+    return sum(1 << bit for bit, name in enumerate(tests) if name not in passed)
+
+
+def failing(
+    runner: Runner, tests: Sequence[str], overlay: Mapping[str, str], jobs: Sequence[Mapping[str, Any]] = ({},)
+) -> list[int]:
+    """Return for each job the tests that fail with an overlay; all of them where nothing can be imported."""
+    return [outcome_of(reply, tests) for reply in runner.ask(overlay, [{"tests": tests, **job} for job in jobs])]
+
+
+def names_of(outcome: int, tests: Sequence[str]) -> frozenset[str]:
+    """Return the names of the tests that fail."""
+    return frozenset(name for bit, name in enumerate(tests) if outcome >> bit & 1)
