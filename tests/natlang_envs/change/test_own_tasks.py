@@ -57,6 +57,7 @@ BAD: dict[str, bytes | str] = {
 }
 
 
+@pytest.mark.slow  # test_usable_tests.py has the same without the command
 def test_what_cannot_be_used_is_left_out_in_one_line_each(tmp_path: Path) -> None:
     write(kiosk(tmp_path), BAD)
     done = command(tmp_path, "--repo", "kiosk", "--tests", "tests/", "--count", "2")
