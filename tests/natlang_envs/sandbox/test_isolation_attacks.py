@@ -35,7 +35,12 @@ def arena() -> Iterator[Arena]:
     made.close()
 
 
-@pytest.mark.parametrize("name", ATTACKS)
+def _attack(number: int, name: str) -> Any:
+    """Return an attack, of those that wait for a second or for a limit two in three as slow."""
+    return pytest.param(name, marks=pytest.mark.slow if name.startswith(("hold:", "bomb:")) and number % 3 else ())
+
+
+@pytest.mark.parametrize("name", map(_attack, range(len(ATTACKS)), ATTACKS))
 def test_it_is_held(arena: Arena, name: str) -> None:
     chosen = isolation_or_skip()
     attack = ATTACKS[name]
