@@ -9,6 +9,7 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import islice
 from typing import Literal, NamedTuple
 
@@ -132,23 +133,21 @@ class AnswerPart(NamedTuple):
     end: int
 
 
+@lru_cache(maxsize=8)  # the listed commands and the copilot's are looked for in the same text
 def parts_of(text: str) -> tuple[str, list[AnswerPart]]:
     """Return a text with marks, and the parts that they stand for; places are those in the text as it was."""
     text = text.replace("\ue000", " ").replace("\ue001", " ")
-    found = [
-        AnswerPart("fence", (each.content, each.name), each.start, each.end)
-        for each in islice(blocks(text), MOST_TRIED)
-    ]
-    for each in islice(_NEGATIVE_TAG.finditer(text), MOST_TRIED // 10):
+    fenced = islice(blocks(text), MOST_TRIED)
+    found = [AnswerPart("fence", (each.content, each.name), each.start, each.end) for each in fenced]
+    for each in islice(_NEGATIVE_TAG.finditer(text), MOST_TRIED // 10) if "</" in text else ():
         end = text.find(f"</{each[1]}>", each.end())
         form = "shown" if each[1].lower() in _KINDS["shown"] else ""
         found += [AnswerPart(form, (), each.start(), end + len(each[1]) + 3)] if end >= 0 else []
     if "<" in text or "[TOOL" in text:
         calls = calls_in(text)
         found += [AnswerPart("tool call" if each.tool else "tag", each.values, each.start, each.end) for each in calls]
-    found += [
-        AnswerPart("boxed", (each[1],), each.start(), each.end()) for each in islice(_BOX.finditer(text), MOST_TRIED)
-    ]
+    boxes = islice(_BOX.finditer(text), MOST_TRIED) if "box" in text else ()
+    found += [AnswerPart("boxed", (each[1],), each.start(), each.end()) for each in boxes]
     for each in json_values(text):
         value: object = each.value
         many = as_list(value) or [value]

@@ -42,7 +42,6 @@ def edits_digest(listed: Sequence[Edit]) -> str:
 
 
 def edit_of(row: Mapping[str, Any]) -> Edit:
-    """Return the edit that breaks the file of a task."""
     return Edit(*(row[name] for name in Edit._fields))
 
 

@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from natlang_envs.answers.listed import layers
-from natlang_envs.sandbox.commands.parser import ParseError, document_end, parse
+from natlang_envs.sandbox.commands.parser import CommandLine, ParseError, document_end, parse
 from natlang_envs.sandbox.commands.table import NATIVE
 from natlang_envs.sandbox.sandbox import PROGRAMS
 
@@ -45,8 +45,6 @@ _LONGEST_WITHIN = 2_000  # characters of a command that something stands around
 
 
 class FirstCommand(NamedTuple):
-    """A command, and how many further ones follow it."""
-
     line: str
     left_over: int = 0
 
@@ -74,12 +72,12 @@ def first_word(line: str) -> str:
     return word[1] if word else ""
 
 
-def parses(line: str) -> bool:
+def parsed(line: str) -> CommandLine | None:
+    """Return a command line as the sandbox would understand it, or None."""
     try:
-        parse(line)
+        return parse(line)
     except ParseError:
-        return False
-    return True
+        return None
 
 
 def tidy(command: str) -> str:
@@ -107,7 +105,7 @@ def within(text: str) -> str | None:
     for layer in layers(text) if len(text) <= _LONGEST_WITHIN else ():
         for line in (ASIDE.sub("", layer, count=1), layer) if first_word(layer) not in FREE_TEXT else (layer,):
             word = first_word(line)
-            if word in WORDS and "\n" not in line and parses(line) and line[-1:] not in "!*" and not is_prose(line):
+            if word in WORDS and "\n" not in line and parsed(line) and line[-1:] not in "!*" and not is_prose(line):
                 return tidy(line)
     return None
 
@@ -118,7 +116,7 @@ def is_command(said: str) -> bool:
     if word == "answer":
         return True
     if word in WORDS:
-        return "\n" not in line or parses(line)
+        return "\n" not in line or parsed(line) is not None
     # One line in small letters may be a command that does not exist: the sandbox says so.
     return "\n" not in line and PROGRAM.fullmatch(word) is not None and len(line.split()) <= 6
 
@@ -160,9 +158,8 @@ def _joined(text: str) -> str:
 
 def _inner(line: str) -> str:
     """Return the command of a shell's command line: `ls` for `bash -c 'ls'`."""
-    if first_word(line) not in SHELLS or not parses(line):
-        return line
-    words = parse(line).words
+    command = parsed(line) if first_word(line) in SHELLS else None
+    words = command.words if command else ()
     return words[2].strip() if len(words) == 3 and words[1] in ("-c", "-lc") and words[2].strip() else line
 
 
@@ -208,19 +205,10 @@ def is_prose(line: str) -> bool:
     return word not in FREE_TEXT and len(words) > 1 and all(map(str.isalpha, plain)) and bool(_SMALL & set(plain))
 
 
-def document_of(line: str) -> str | None:
-    try:
-        return parse(line).given
-    except ParseError:
-        return None
-
-
 def operands(typed: str) -> tuple[str, ...]:
     """Return what a name may mean: without its quotes, and as typed."""
-    try:
-        words = parse(f"id {typed}").words[1:]
-    except ParseError:
-        words = ()
+    command = parsed(f"id {typed}")
+    words = command.words[1:] if command else ()
     spoken = typed.split(" ")
     # What follows the name may be a reason: the longest beginning that is a name counts.
     return (*(words if len(words) == 1 else ()), *(" ".join(spoken[:end]) for end in range(len(spoken), 0, -1)))

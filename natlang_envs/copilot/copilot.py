@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, Protocol, get_args
 
 from natlang_envs.answers import Reading, read_answer
 from natlang_envs.answers.texts import blocks
-from natlang_envs.copilot.command_text import ENDS, cd_first, document_of, operands
+from natlang_envs.copilot.command_text import ENDS, cd_first, operands, parsed
 from natlang_envs.copilot.edit_forms import WORD as EDIT
 from natlang_envs.copilot.shell import Shell
 from natlang_envs.errors import UsageError, check_count, require_choice
@@ -310,8 +310,9 @@ class AutoExploreCopilot:
         word, rest = [*line.split(None, 1), "", ""][:2]
         if word in self._commands:
             return self._commands[word].run(rest)
-        if word in EDITORS and self.mode == "change" and (edits := document_of(line)) is not None:
-            return self.sandbox.edit(edits)
+        edits = parsed(line) if word in EDITORS and self.mode == "change" else None
+        if edits is not None and edits.given is not None:
+            return self.sandbox.edit(edits.given)
         if word not in ENDS:
             folder = self.sandbox.cwd
             result = self.sandbox.execute(line)
@@ -333,7 +334,6 @@ class AutoExploreCopilot:
         return _answer(words["wrong_end"].format(word=word, ends=ends), 2)
 
     def _name(self, typed: str) -> CommandResult:
-        """End with the file that is named, if there is one; else say so."""
         context = CommandContext(self.sandbox.overlay, self.sandbox.cwd)
         for name in operands(typed):
             try:

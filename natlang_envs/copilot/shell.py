@@ -29,7 +29,7 @@ from natlang_envs.copilot.command_text import (
     first_word,
     is_command,
     is_prose,
-    parses,
+    parsed,
     tidy,
     unquoted,
     within,
@@ -93,7 +93,7 @@ class Shell:
         if not is_command(said) or (self._edits and marked(said)):
             return None
         word, parts = first_word(line), line.split()
-        several = word in SHELLS or (word in WORDS - {"answer"} and not parses(line))
+        several = word in SHELLS or (word in WORDS - {"answer"} and not parsed(line))
         command, left_over = first_command(said) if several else (tidy(bare(said)), 0)
         return Reading(self._end(command) if len(parts) == 1 else command, "bare", "", left_over)
 
@@ -119,7 +119,8 @@ class Shell:
         )
         if found is not None:
             return found
-        asked = next((line for line in map(bare, said.splitlines()) if line in self._more), None)
+        lines = said.splitlines() if self._more else ()
+        asked = next((line for line in map(bare, lines) if line in self._more), None)
         if asked is not None:
             return Reading(asked, "line", said)
         return self._answer(said, _ANSWER) if self._final != "exit" else None
@@ -260,7 +261,7 @@ class Shell:
             line = said[begin:end] if length else bare(said[found.start() : end])
             command, left_over = first_command(line)
             word = first_word(command)
-            if word not in WORDS or not (length or "<<" in command or parses(command)) or is_prose(line):
+            if word not in WORDS or not (length or "<<" in command or parsed(command)) or is_prose(line):
                 continue
             further += first is not None
             if first is None or (first_word(first.command or "") in ENDS and word not in ENDS):
@@ -273,7 +274,7 @@ class Shell:
 
     def _sentence(self, said: str) -> Reading | None:
         """Return the command that a sentence says is done, with a name, an option or a quotation."""
-        found = [each for each in _SENTENCE.finditer(said) if parses(each[1]) and not is_prose(each[1])]
+        found = [each for each in _SENTENCE.finditer(said) if parsed(each[1]) and not is_prose(each[1])]
         if len(found) != 1 or not re.search(r"\A(?:ls|pwd)\Z| \S*[./\\'\"\d-]", found[0][1]):
             return None
         line = said[: found[0].start()].rpartition("\n")[2][-200:]

@@ -89,7 +89,6 @@ def apply(source: str, edit: Edit) -> str:
 
 
 def restoring(edited: str, original: str) -> Edit | None:
-    """Return the listed edit that makes an edited source the original again, or None if none does."""
     return next((each for each in edits(edited) if apply(edited, each) == original), None)
 
 
@@ -135,8 +134,6 @@ def _nearest(names: Sequence[str], place: int, count: int) -> list[str]:
 
 
 class _Finder:
-    """Walks a syntax tree and collects the places of each line."""
-
     def __init__(self, source: str) -> None:
         self.source = source
         self.places: dict[int, list[_Place]] = defaultdict(list)

@@ -31,8 +31,6 @@ Key = tuple[str, int]  # a folder's path and a page of it, from 0
 
 
 class PageMove(NamedTuple):
-    """The effect of a command: goes to a place, shows or names a file, or leaves."""
-
     kind: Literal["go", "cat", "id", "exit"]  # what it is
     path: str = ""  # the file's path, or that of the folder gone to
     page: int = 0  # the page gone to

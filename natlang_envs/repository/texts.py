@@ -42,7 +42,6 @@ def max_observation(file_budget: int) -> int:
 
 @lru_cache(maxsize=256)
 def task_text(question: str) -> str:
-    """Return what is asked of the player."""
     return f"Find a file that answers this question, and name it with the command id: {question}"
 
 
@@ -116,7 +115,6 @@ def is_binary(head: bytes) -> bool:
 
 
 def parts_of_text(content: bytes, budget: int) -> int:
-    """Return into how many parts `contents` divides a file."""
     if is_binary(content):
         return 1
     return max(1, -(-len(content.decode("utf-8", "backslashreplace")) // budget))

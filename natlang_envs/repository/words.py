@@ -60,8 +60,6 @@ def telling_words(question: str) -> tuple[str, ...]:
 
 
 class _Pieces(dict[str, tuple[str, ...]]):
-    """What a word is found by: itself, and the pieces of its camelCase."""
-
     def __missing__(self, word: str) -> tuple[str, ...]:
         pieces = _HUMP.split(word)
         found = (stem(word.lower()), *(stem(piece.lower()) for piece in pieces if len(pieces) > 1))

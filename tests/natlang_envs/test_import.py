@@ -93,7 +93,8 @@ def test_arrows_run_down_only() -> None:
         home = path.relative_to(CORE).parts[0]
         if home == "cli":  # at the top: a command is about an environment
             continue
-        others = {f"natlang_envs.{package}" for package in PACKAGES if package != home}
+        known = {home, "autoexplore"} if home == "change" else {home}  # changes build on AutoExplore
+        others = {f"natlang_envs.{package}" for package in PACKAGES if package not in known}
         crossing = {name for name in imported if any(name == each or name.startswith(f"{each}.") for each in others)}
         assert not crossing, f"{path} imports another environment's package"
 

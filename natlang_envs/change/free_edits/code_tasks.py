@@ -195,7 +195,6 @@ def tasks_file(split: str) -> Path:
 
 @cache
 def code_tasks(split: str) -> Mapping[str, CodeTask]:
-    """Return the code tasks of a split by their ids, in the order of the file."""
     path = tasks_file(split)
     tasks: dict[str, CodeTask] = {}
     head: dict[str, Any] = {}

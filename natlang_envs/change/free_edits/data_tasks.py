@@ -218,7 +218,6 @@ def _run(sandbox: AutoExploreSandbox, output: str, tables: list[dict[str, str]])
 
 @cache
 def data_tasks(split: str) -> Mapping[str, DataTask]:
-    """Return the data tasks of a split by their ids, in the order of the file."""
     path = data_folder() / "questions.toml"
     tables: list[dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))["question"]
     tasks: dict[str, DataTask] = {}

@@ -53,7 +53,6 @@ ABOUT = f"pytest {WHEELS[0].version} and what it needs, for change tasks"
 
 
 def lab_folder() -> Path:
-    """Return where the lab lies once it is there."""
     pins = hashlib.sha256("".join(each.sha256 for each in WHEELS).encode()).hexdigest()
     return cache_folder() / "labs" / f"pytest-{WHEELS[0].version}-{pins[:12]}-{sys.implementation.cache_tag}"
 

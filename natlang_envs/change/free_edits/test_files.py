@@ -6,7 +6,7 @@ import ast
 from collections.abc import Collection, Iterable, Iterator
 
 
-def tests_in(text: str) -> list[tuple[str, range, bool]]:
+def functions_in(text: str) -> list[tuple[str, range, bool]]:
     """Return the tests of a file, in order.
 
     Each has its name behind that of its class, as in ids of pytest; its lines, with decorators; and whether nothing
@@ -41,7 +41,7 @@ def by_file(functions: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
 def without(text: str, names: Collection[str]) -> str:
     """Return a file without some of its tests; one that is alone in its class stays."""
     lines = text.splitlines(keepends=True)
-    for name, numbers, alone in reversed(tests_in(text)):
+    for name, numbers, alone in reversed(functions_in(text)):
         if name in names and not alone:
             start = numbers[0] - 1
             while start and not lines[start - 1].strip():

@@ -214,7 +214,6 @@ class _Row:
         return tests
 
     def note(self, column: int, mask: int, outcome: int, ran: bool) -> None:
-        """Note what failed of the tests that were run for a cell."""
         self.outcomes[column] = self.outcomes[column] & ~mask | outcome & mask if ran else self._all
 
     def _in_the_original(self, edit: Edit) -> int | None:

@@ -28,7 +28,6 @@ class Tracer:
         self._lines: set[int] = set()
 
     def __call__(self, frame: FrameType, event: str, _: Any) -> Any:
-        """Trace the lines of the file only."""
         return self._line if frame.f_code.co_filename == self._file else None
 
     def _line(self, frame: FrameType, event: str, _: Any) -> Any:
@@ -87,7 +86,6 @@ class LeftBehind:
         )
 
     def _note(self, value: Any, own: set[str]) -> list[Any]:
-        """Note what a value holds, and return it."""
         looks: list[Callable[[], Iterable[Any]]] = []
         if isinstance(value, dict):
             looks = [value.keys, value.values]

@@ -98,5 +98,4 @@ def _short(text: str) -> str:
 
 
 def describe(left_out: dict[str, str]) -> Sequence[str]:
-    """Return a line for each thing that is left out."""
     return [f"{name} is left out: it {why}" for name, why in left_out.items()]

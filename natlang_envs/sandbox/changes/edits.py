@@ -157,7 +157,7 @@ def _changed(path: str, text: str, hunks: list[_Hunk]) -> str:
                 text = text.replace("\n".join(hunk.old), "\n".join(hunk.new))
                 continue
             if not places:
-                first = next(filter(None, map(str.strip, hunk.old)), "")
+                first = next((line.strip() for line in hunk.old if line.strip()), "")
                 raise EditError(f"{path}: these lines are not in the file; they begin with {first[:80]!r}")
             if hunk.single and len(places) > 1:
                 raise EditError(

@@ -15,7 +15,6 @@ _OpCode = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, 
 
 
 def hunks(before: bytes, after: bytes) -> Iterator[bytes]:
-    """Yield the hunks of the change from one version of a text to the other, piece by piece."""
     start, end = _same_ends(before, after)
     stops = len(before) - end, len(after) - end
     counts = _count(before, start, stops[0]), _count(after, start, stops[1])

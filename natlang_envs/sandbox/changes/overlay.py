@@ -84,7 +84,6 @@ def is_path(path: str) -> bool:
 
 
 def parent_of(path: str) -> tuple[str, str]:
-    """Return the path of the folder something is in, and its name in there."""
     parent, _, name = path.rpartition("/")
     return parent, name
 

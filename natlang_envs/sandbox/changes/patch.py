@@ -55,7 +55,6 @@ class ChangedFile(NamedTuple):
 
     @property
     def binary(self) -> bool:
-        """Whether a version holds NUL bytes, and so is no text."""
         return b"\0" in (self.before or b"") or b"\0" in (self.after or b"")
 
 

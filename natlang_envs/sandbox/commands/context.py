@@ -42,8 +42,6 @@ def named(what: str) -> Generator[None]:
 
 
 class Output:
-    """The output of a command, with a limit in bytes and a time limit."""
-
     def __init__(self, limit: int, seconds: float) -> None:
         self.chunks: list[bytes] = []
         self.errors: list[str] = []

@@ -169,7 +169,6 @@ class _Shower:
             self._output.fail(f"grep: {called}: binary file matches")
 
     def _lines(self, file: Readable, prefix: bytes, quiet: bool) -> int:
-        """Show the lines that fit and those around them; return how many fit."""
         asked, output = self._asked, self._output
         once = any(flag in asked.flags for flag in "qlL") or (quiet and "c" not in asked.flags)
         before: deque[tuple[int, bytes]] = deque(maxlen=asked.before)

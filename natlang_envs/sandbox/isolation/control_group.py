@@ -31,7 +31,6 @@ class ControlGroup:
         self._files = {each: _bytes_in(each) for each in files}
 
     def take(self, processes: Iterable[int]) -> None:
-        """Take in processes, with all that they will start."""
         for each in processes:
             (self._folder / "cgroup.procs").write_text(str(each), encoding="ascii")
 

@@ -54,8 +54,6 @@ class Files(Protocol):
 
 
 class HostFolder(Files):
-    """The files of a folder of the host; `layer` is what is laid beneath them."""
-
     def __init__(self, folder: Path, layer: Layer | None = None) -> None:
         self._folder = folder
         self._layer = layer

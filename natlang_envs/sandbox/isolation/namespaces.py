@@ -167,7 +167,6 @@ class Namespaces:
             raise self._failed("bubblewrap ended at once") from None
 
     def _failed(self, otherwise: str) -> OSError:
-        """End bubblewrap, and return what it said went wrong."""
         self.process.kill()
         said = b""
         with suppress(subprocess.TimeoutExpired):

@@ -18,7 +18,7 @@ from natlang_envs.change.free_edits.code_tasks import CodeTask, code_tasks
 from natlang_envs.change.free_edits.env import AutoExploreChangeFreeEnv
 from natlang_envs.change.free_edits.patching import commands, patched
 from natlang_envs.change.free_edits.task_sampling import FreeTasks, free_tasks
-from natlang_envs.change.free_edits.test_files import tests_in, without
+from natlang_envs.change.free_edits.test_files import functions_in, without
 from natlang_envs.change.repositories import data_folder
 from natlang_envs.conformance import CHECKS, Case, Check, NotApplicable
 from natlang_envs.evaluation import evaluate
@@ -81,8 +81,8 @@ def test_removals_leave_python_and_one_thing_less() -> None:
 def test_tests_can_be_taken_out(name: str) -> None:
     for path in sorted((SERVICES / name / "tests").glob("*.py")):
         text = path.read_text(encoding="utf-8")
-        names = [name for name, *_ in tests_in(text)]
-        assert [name for name, *_ in tests_in(without(text, names[1::2]))] == names[::2]
+        names = [name for name, *_ in functions_in(text)]
+        assert [name for name, *_ in functions_in(without(text, names[1::2]))] == names[::2]
 
 
 def test_every_code_task_is_of_its_repository_and_tells_no_place() -> None:

@@ -141,12 +141,7 @@ def _failed(
     failed: set[str] = set()
     end = time.monotonic() + _SECONDS
     for _ in range(_ROUNDS):
-        asked = {
-            "sources": calls.sources,
-            "table": table,
-            "local": calls.local,
-            "arguments": [*arguments, *waiting],
-        }
+        asked = {"sources": calls.sources, "table": table, "local": calls.local, "arguments": [*arguments, *waiting]}
         found: dict[str, Any] = right(asked) or {"parts": {}, "unknown": {}}
         unknown: dict[str, str] = found["unknown"]  # by test; of no test where a file of tests asks it when imported
         ended = {test for test in waiting if test not in unknown and "" not in unknown}
