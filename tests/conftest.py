@@ -39,7 +39,7 @@ ID_LIMIT, TEXT_LIMIT = 100, 32  # characters of a test's parameters in its id, a
 def pytest_make_parametrize_id(val: object) -> str | None:
     """Name a long parameter by its beginning; pytest numbers those that begin alike."""
     if isinstance(val, str | bytes) and len(val) > TEXT_LIMIT:
-        return ascii(val)[:TEXT_LIMIT]
+        return ascii(val).strip("'\"")[:TEXT_LIMIT]
     return None
 
 

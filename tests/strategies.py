@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from natlang_envs.dangerous_taxi.words import COMMANDS
 from natlang_envs.prompt import PathStep
 from natlang_envs.trajectory import Trajectory
+
+
+def examples(count: int) -> int:
+    """Return how many examples a costly test takes: `count` in `make test-full`, and a fifth of them in `make test`."""
+    return count if settings().max_examples > 25 else count // 5
+
 
 # Any string a caller can build in Python: lone surrogates, NUL and line breaks too.
 any_text = st.text(st.characters(exclude_categories=()), max_size=60)

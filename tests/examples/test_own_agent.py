@@ -119,7 +119,7 @@ def test_a_tiny_model_that_has_not_learned_says_so() -> None:
 
 def test_players_say_what_they_have_learned_while_they_learn() -> None:
     said: list[str] = []
-    pair = Players.of(tiny_for(HUNT, teacher, steps=1, say=lambda _: None))
+    pair = Players.of()
     few = pair.collect(HUNT, teacher, CollectConfig(trajectories=3, policy_trajectories=3))
     assert pair.fine_tune(few, SFTConfig(2, batch=4), PolicySFTConfig(2, batch=4), say=said.append) is not None
     pair.reinforce(Stage(HUNT, 1), RLConfig(batch=2), say=said.append)

@@ -50,6 +50,14 @@ SLOW = [  # other tasks, splits, lengths and sizes of the same families
     Case("NatLang/ALFWorld-TomatoMicrowave-v0", {"split": "validation"}),
 ]
 BY_NAME = {check.__name__: check for check in CHECKS}
+# Costly ones, since they start processes or many environments, are tried on one environment of AutoExplore.
+PROCESSES = {
+    "same_episodes_in_another_process",
+    "async_equals_sync",
+    "snapshots_restore_in_another_process",
+    "vector_equals_sync",
+}
+ONE_OF_TWO = ("AutoExplore-v0", "AutoExplore-Search-v0")
 TOO_SHORT = {"plans_succeed"}  # with a horizon of five steps most plans do not fit
 
 
@@ -58,8 +66,13 @@ def named(case: Case) -> str:
     return "-".join((case.env_id.removeprefix("NatLang/"), *map(str, case.kwargs.values())))[:60]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", [*QUICK, *(pytest.param(case, marks=pytest.mark.slow) for case in SLOW)], ids=named)
+def _pair(case: Case, check: Check) -> Any:
+    """Return a case and a check, as slow where another case of `make test` is much the same."""
+    slow = case in SLOW or (check.__name__ in PROCESSES and case.env_id.endswith(ONE_OF_TWO))
+    return pytest.param(case, check, id=f"{named(case)}-{check.__name__}", marks=pytest.mark.slow if slow else ())
+
+
+@pytest.mark.parametrize(("case", "check"), [_pair(case, check) for case in (*QUICK, *SLOW) for check in CHECKS])
 def test_environments_of_the_suite_conform(case: Case, check: Check) -> None:
     if case.kwargs.get("horizon") == 5 and check.__name__ in TOO_SHORT:
         with pytest.raises(AssertionError, match="the horizon is 5"):
@@ -137,6 +150,7 @@ def test_a_plain_environment_that_draws_globally_is_caught() -> None:
         BY_NAME["same_seed_same_episodes"](case)
 
 
+@pytest.mark.slow
 def test_all_checks_of_one_environment_take_less_than_twenty_seconds() -> None:
     # A generous bound on something that takes about three: it catches a check that has become slow, not a slow machine.
     begun = time.process_time()
@@ -174,9 +188,11 @@ def _installed() -> set[str]:
 
 def test_the_command_line_runs_every_check_for_every_id() -> None:
     env = "NatLang/DangerousTaxi-Pickup-v0"
-    done = run_pytest("--natlang-env", env, "--natlang-kwargs", "{}", "--natlang-kwargs", '{"split": "test"}')
+    quick = [check for check in BY_NAME if not any(word in check for word in ("process", "async", "vector"))]
+    two = ("--natlang-kwargs", "{}", "--natlang-kwargs", '{"split": "test"}')
+    done = run_pytest("--natlang-env", env, *two, "-k", "not (process or async or vector)")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"{2 * len(CHECKS)} passed" in done.stdout
+    assert f"{2 * len(quick)} passed, {2 * (len(CHECKS) - len(quick))} deselected" in done.stdout
 
 
 def test_an_environment_of_the_current_folder_is_found_as_its_page_says(

@@ -46,7 +46,7 @@ def test_agents_of_batches_play_too(tmp_path: Path) -> None:
     assert played(tmp_path / "two", agent, batch=5, workers=Workers(2, agent=agent)) == one
 
 
-@pytest.mark.parametrize("deaths", [1, 2])
+@pytest.mark.parametrize("deaths", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_a_worker_that_dies_is_replaced(
     tmp_path: Path, alone: bytes, deaths: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

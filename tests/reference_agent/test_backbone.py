@@ -133,8 +133,8 @@ def test_a_run_holds_adapters_resumes_exactly_and_equals_one_of_separate_models(
     for run in (separate, resumed):
         again = load_file(run / "policy" / WEIGHTS)
         assert all(torch.equal(again[key], value) for key, value in weights.items())
-    _, played = evaluate(load_agent(f"reflect-rl:{out}"), "dangerous-taxi-pickup/v1")
-    assert len(played) == 100
+    _, played = evaluate(load_agent(f"reflect-rl:{out}"), "dangerous-taxi-pickup/v1", episodes=5)
+    assert len(played) == 5
 
 
 @pytest.mark.parametrize("has_amx", [False, True])
@@ -170,8 +170,8 @@ def test_what_is_frozen_may_be_in_eight_bits(out: Path, monkeypatch: pytest.Monk
     assert all(torch.equal(again[key], value) for key, value in weights.items())
     before = load_file(out / "policy-sft" / WEIGHTS)
     assert any(not torch.equal(before[key], value) for key, value in weights.items())
-    _, played = evaluate(load_agent(f"reflect-rl:{out}"), "dangerous-taxi-pickup/v1")
-    assert len(played) == 100
+    _, played = evaluate(load_agent(f"reflect-rl:{out}"), "dangerous-taxi-pickup/v1", episodes=5)
+    assert len(played) == 5
     monkeypatch.setitem(sys.modules, "bitsandbytes", None)
     with pytest.raises(UsageError, match=r"needs the package bitsandbytes: pip install 'natlang-envs\[eight-bit\]'"):
         LanguageModel.load(out / "base", config.model)

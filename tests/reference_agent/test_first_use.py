@@ -218,7 +218,7 @@ def test_settings_of_numpy_are_saved(tmp_path: Path) -> None:
     assert Players.load(tmp_path / "mine").config.history == 2
 
 
-@pytest.mark.parametrize("rank", [0, 2])
+@pytest.mark.parametrize("rank", [pytest.param(0, marks=pytest.mark.slow), 2])
 def test_kept_players_go_on_learning_by_imitation(rank: int, tmp_path: Path) -> None:
     pair = Players.of(settings=rrl.ModelConfig(lora_rank=rank), reflection_tokens=4)
     data = pair.collect("NatLang/DangerousTaxi-Pickup-v0", "oracle", FEW)

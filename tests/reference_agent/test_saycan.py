@@ -179,11 +179,12 @@ def test_a_run_trains_resumes_and_evaluates_by_a_line_of_its_config(out: Path) -
     assert json.loads((out / "settings.json").read_text())["head"] == "saycan"
     train(config, out, lambda *_: None)
     agent = load_agent(f"reflect-rl:{out}")
-    result, played = evaluate(agent, "dangerous-taxi-pickup/v1")
-    assert len(played) == 100
+    result, played = evaluate(agent, "dangerous-taxi-pickup/v1", episodes=20)
+    assert len(played) == 20
     assert result.tokens
     assert [each.actions for each in played] == [
-        each.actions for each in evaluate(load_agent(f"reflect-rl:{out}"), "dangerous-taxi-pickup/v1", batch=9)[1]
+        each.actions
+        for each in evaluate(load_agent(f"reflect-rl:{out}"), "dangerous-taxi-pickup/v1", episodes=20, batch=9)[1]
     ]
 
 
@@ -217,11 +218,11 @@ def test_what_is_written_is_played_whether_or_not_it_is_listed(out: Path, monkey
     config = quick_config("head='text'", "rl.entropy=0.0", "rl.algorithm='grpo'", "rl.grpo.group=2", stages=(2,))
     train(config, out, lambda *_: None)
     agent = load_agent(f"reflect-rl-sample:{out}")
-    _, played = evaluate(agent, "dangerous-taxi-pickup/v1")
+    _, played = evaluate(agent, "dangerous-taxi-pickup/v1", episodes=20)
     monkeypatch.setattr(
         LanguageModel, "complete", lambda self, prompts, *_: [GeneratedText("fly", False)] * len(prompts)
     )
-    _, flown = evaluate(load_agent(f"reflect-rl:{out}"), "dangerous-taxi-pickup/v1")
+    _, flown = evaluate(load_agent(f"reflect-rl:{out}"), "dangerous-taxi-pickup/v1", episodes=20)
     assert {each.actions for each in flown} == {("fly",)}
     assert {each.actions for each in played} != {("fly",)}
 

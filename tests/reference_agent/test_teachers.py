@@ -339,7 +339,7 @@ def test_a_tiny_model_learns_to_repeat_the_command_that_is_named() -> None:
         {
             **FAMILIES["alfworld"],
             "model": {"layers": 2, "width": 64, "inner": 128, "heads": 2, "positions": 2048},
-            "warmup": {"copy_steps": 120, "steps": 0, "batch": 16, "learning_rate": 4e-3},
+            "warmup": {"copy_steps": 80, "steps": 0, "batch": 16, "learning_rate": 4e-3},
             "collect": {**COLLECT, "trajectories": 4, "policy_trajectories": 2},
         }
     )

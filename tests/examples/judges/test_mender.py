@@ -58,6 +58,7 @@ def weights_of(results: list[TrainedJudge]) -> list[bytes]:
     return [each.weights.read_bytes() for each in results]
 
 
+@pytest.mark.slow
 def test_training_repeats_by_its_seed_and_goes_on_where_it_was_stopped(
     trained: list[TrainedJudge], bugs: Bugs, tmp_path: Path
 ) -> None:

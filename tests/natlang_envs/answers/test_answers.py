@@ -129,7 +129,7 @@ def test_an_answer_of_ten_kilobytes_takes_a_millisecond() -> None:
     assert min(times) < 0.001
 
 
-BIG = 10_000_000
+BIG = 2_000_000
 HOSTILE = [
     *("\0", "\u202e", "```\n", "<think>", "</think>", '{"a":', "[", "Action: ", "<action>", "(", "\n", "move south "),
     *("<plan>", "{'a':", "<|channel|>", "(a)", "Wait, ", "Observation: ", "\\boxed{", "$", "**", "not ", "A. "),
@@ -137,12 +137,12 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
-def test_ten_megabytes_of_anything_take_time_by_their_length(piece: str) -> None:
+def test_megabytes_of_anything_take_time_by_their_length(piece: str) -> None:
     begun = time.process_time()
     read_answer(piece * (BIG // len(piece)), TAXI)
     read_answer(f"<think>{piece * (BIG // len(piece))}</think>Action: move south", TAXI)
     read_answer(piece * (190_000 // len(piece)), TAXI)
-    assert time.process_time() - begun < 8
+    assert time.process_time() - begun < 2
 
 
 @given(st.text(alphabet="ab .:\n`'\"*<>{}[]()/\\_-0123Actionmovesuth\u200b\ue000\ue001", max_size=200))

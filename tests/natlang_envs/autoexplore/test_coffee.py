@@ -204,7 +204,9 @@ def test_code_is_code(files):
             tomllib.loads(text)
 
 
-@pytest.mark.parametrize("service", ["loyalty", "payroll-export", "forecast"])
+@pytest.mark.parametrize(
+    "service", ["loyalty", *(pytest.param(each, marks=pytest.mark.slow) for each in ("payroll-export", "forecast"))]
+)
 def test_its_python_services_pass_their_own_tests(company, service):
     environment = {**os.environ, "PYTHONPATH": ".", "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:natlang_envs", "tests"]

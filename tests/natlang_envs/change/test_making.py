@@ -10,6 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -144,7 +145,12 @@ def test_an_outcome_after_two_edits_is_that_of_importing_everything_again(
 
 
 @pytest.mark.parametrize(
-    ("old", "new"), [("taken=0", "taken=1"), ("price * 2", "price / 2"), ("FREE_FROM = 3", "FREE_FROM = 2")]
+    ("old", "new"),
+    [
+        ("taken=0", "taken=1"),
+        pytest.param("price * 2", "price / 2", marks=pytest.mark.slow),
+        pytest.param("FREE_FROM = 3", "FREE_FROM = 2", marks=pytest.mark.slow),
+    ],
 )
 def test_outcomes_are_pytests_own(
     shop: SourcesWithTests, runner: Runner, tests: list[str], tmp_path: Path, old: str, new: str
@@ -347,8 +353,13 @@ def test_a_repository_without_tests_or_sources_is_refused(tmp_path: Path) -> Non
         open_tested(tmp_path / "bad")
 
 
+def _service(folder: Path) -> Any:
+    """Return a service, all but one as slow: each runs its tests many times."""
+    return pytest.param(folder, id=folder.name, marks=() if folder.name == "roast-plan" else pytest.mark.slow)
+
+
 @pytest.mark.parametrize(
-    "folder", sorted(path for path in SERVICES.iterdir() if (path / "README.md").exists()), ids=lambda path: path.name
+    "folder", [_service(path) for path in sorted(SERVICES.iterdir()) if (path / "README.md").exists()]
 )
 def test_a_service_is_of_the_size_and_its_tests_pass_in_any_order(folder: Path) -> None:
     subject = open_tested(folder)

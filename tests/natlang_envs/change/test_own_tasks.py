@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
-import sys
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
@@ -16,13 +15,13 @@ from natlang_envs.change.making.fork_runner import SECONDS, open_tested
 from natlang_envs.change.making.make_tasks import mutate
 from natlang_envs.change.task_files import open_task_file
 from tests.support.folders import write
+from tests.support.here import run_here
 from tests.support.kiosk import TASKS, kiosk
 
 
 def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, "-m", "natlang_envs.cli", "data", "mutate", "-o", "bugs.jsonl", *arguments]
-    environment = {**os.environ, "COLUMNS": "200"}
-    return subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    with chdir(folder):
+        return run_here("natlang", "data", "mutate", "-o", "bugs.jsonl", *arguments, environment={"COLUMNS": "200"})
 
 
 @pytest.mark.slow
@@ -58,6 +57,7 @@ BAD: dict[str, bytes | str] = {
 }
 
 
+@pytest.mark.slow  # test_usable_tests.py has the same without the command
 def test_what_cannot_be_used_is_left_out_in_one_line_each(tmp_path: Path) -> None:
     write(kiosk(tmp_path), BAD)
     done = command(tmp_path, "--repo", "kiosk", "--tests", "tests/", "--count", "2")
@@ -126,12 +126,7 @@ def test_a_run_of_tasks_of_ones_own_is_replayed_with_what_is_named(tmp_path: Pat
     kiosk(tmp_path)
     play = ["evaluate", "--agent", "nothing", "--tasks", "bugs.jsonl", "--repo", "kiosk", "--out", "run"]
     for words in (play, ["replay", "run"]):
-        done = subprocess.run(
-            [sys.executable, "-m", "natlang_envs.cli", *words],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        with chdir(tmp_path):
+            done = run_here("natlang", *words)
     assert done.returncode == 2
     assert re.fullmatch(r"natlang: run was played on your own own/\w+: add --labels or --tasks FILE.*\n", done.stderr)

@@ -16,6 +16,7 @@ from natlang_envs import UsageError
 from natlang_envs.repository.ignore import LARGEST, is_ignored, read_rules
 from natlang_envs.repository.names import on_disk
 from natlang_envs.repository.tree import Repository, open_repository
+from tests.strategies import examples
 from tests.support.folders import write
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="compares with git, which is not installed")
@@ -125,7 +126,7 @@ _path = st.lists(st.sampled_from(["a", "b", "ab", "ba", "aab", "]", " ", "-"]), 
 
 
 @needs_git
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(_rule, min_size=1, max_size=4), st.lists(_path, min_size=5, max_size=30), st.sampled_from(["/", ""]))
 def test_any_rules_say_what_git_check_ignore_says(
     tmp_path_factory: pytest.TempPathFactory, rules: list[tuple[str, list[str], str]], paths: list[str], between: str

@@ -15,6 +15,7 @@ from natlang_envs import UsageError
 from natlang_envs.change.repositories import data_folder
 from natlang_envs.repository import mutations
 from natlang_envs.repository.mutations import OPERATORS, PER_LINE, Edit, apply, edits, restoring
+from tests.strategies import examples
 
 SERVICES = data_folder() / "services"
 FILES = sorted(SERVICES.rglob("*.py"))
@@ -58,7 +59,7 @@ def changes(source: str) -> set[tuple[str, str, str]]:
     return {(each.operator, source[each.start : each.end], each.new) for each in edits(source)}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.data())
 def test_from_an_edited_service_an_edit_restores_the_original(data: st.DataObject) -> None:
     text, found = listed(data.draw(st.sampled_from([path for path in FILES if listed(path)[1]])))
@@ -69,7 +70,7 @@ def test_from_an_edited_service_an_edit_restores_the_original(data: st.DataObjec
     assert (back.line, back.operator) == (edit.line, edit.operator)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.data())
 def test_after_several_edits_each_can_still_be_taken_back(data: st.DataObject) -> None:
     text = EXAMPLE

@@ -23,6 +23,7 @@ from natlang_envs.sandbox.changes.patch import changed_files, patch
 from natlang_envs.sandbox.changes.work_folder import WorkFolder
 from natlang_envs.sandbox.isolation.files import NO_OWNER
 from natlang_envs.sandbox.sandbox import AutoExploreSandbox
+from tests.strategies import examples
 from tests.support.isolation_here import isolation_or_skip, needs_isolation
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
@@ -184,7 +185,7 @@ def nothing_empty(tree: Tree) -> Tree:
     return {name: what for name, what in inside.items() if what != {}}
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 @given(trees.map(nothing_empty), trees.map(nothing_empty))
 def test_any_tree_becomes_any_other_by_its_patch(before: Tree, after: Tree) -> None:
     before = {**before, b"kept": PLAIN}

@@ -35,7 +35,12 @@ def arena() -> Iterator[Arena]:
     made.close()
 
 
-@pytest.mark.parametrize("name", ATTACKS)
+def _attack(number: int, name: str) -> Any:
+    """Return an attack, of those that wait for a second or for a limit two in three as slow."""
+    return pytest.param(name, marks=pytest.mark.slow if name.startswith(("hold:", "bomb:")) and number % 3 else ())
+
+
+@pytest.mark.parametrize("name", map(_attack, range(len(ATTACKS)), ATTACKS))
 def test_it_is_held(arena: Arena, name: str) -> None:
     chosen = isolation_or_skip()
     attack = ATTACKS[name]
@@ -101,8 +106,13 @@ def attacked_as_ordinary_user(*left_out: str) -> dict[str, Any]:
         remove_folder(top)
 
 
-# The filter of system calls, the limits and the network are the same whoever the user is: `make test` asks them once.
-@pytest.mark.parametrize("left_out", [("call", "bomb", "reach"), pytest.param((), marks=pytest.mark.slow)])
+# The filter of system calls, the limits and the network are the same whoever the user is, and what writes is held by
+# what reads: `make test` asks them once.
+@pytest.mark.parametrize(
+    "left_out",
+    [("call", "bomb", "reach", "hold", "write"), pytest.param((), marks=pytest.mark.slow)],
+    ids=["few", "all"],
+)
 def test_an_ordinary_users_are_held(left_out: tuple[str, ...]) -> None:
     # One test: divided among the workers of pytest-xdist the attacks would run once in each.
     found = attacked_as_ordinary_user(*left_out)

@@ -17,6 +17,7 @@ from natlang_envs import UsageError
 from natlang_envs.sandbox.commands.regular_expression import Expression, ExpressionError, Syntax
 from natlang_envs.sandbox.isolation.isolation import Limits
 from natlang_envs.sandbox.sandbox import AutoExploreSandbox
+from tests.strategies import examples
 from tests.support.folders import write
 
 TEXT = "".join(f"row {number}\n" for number in range(1, 13))
@@ -250,7 +251,7 @@ _ATOM = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.lists(_ATOM, max_size=6).map("".join), st.lists(st.text("ab c", max_size=8), max_size=5), st.booleans())
 def test_expressions_mean_what_they_mean_to_python(pattern: str, lines: list[str], ignore_case: bool) -> None:
     ours = Expression(pattern, kind="extended", ignore_case=ignore_case)

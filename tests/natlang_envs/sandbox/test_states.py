@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from natlang_envs.errors import UsageError
 from natlang_envs.sandbox import AutoExploreSandbox, Limits
+from tests.strategies import examples
 
 FILES = {"a.txt": "a", "sub/b.txt": "b", "sub/deep/c.txt": "c", ".hidden": "", "run.sh": "x"}
 
@@ -107,7 +108,7 @@ anything = st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_
 states = st.tuples(paths | st.just(""), st.lists(entries | anything, max_size=6)).map(list) | anything
 
 
-@settings(max_examples=1500, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=examples(1500), suppress_health_check=list(HealthCheck), deadline=None)
 @given(states)
 def test_any_json(sandbox: AutoExploreSandbox, state: Any) -> None:
     check(sandbox, state)
@@ -121,7 +122,7 @@ whole = st.lists(
 )
 
 
-@settings(max_examples=1500, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=examples(1500), suppress_health_check=list(HealthCheck), deadline=None)
 @given(whole, st.data())
 def test_a_mutated_state(sandbox: AutoExploreSandbox, lines: list[str], data: st.DataObject) -> None:
     sandbox.reset()

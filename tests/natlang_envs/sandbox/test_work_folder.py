@@ -208,7 +208,7 @@ def test_many_operands_end_at_the_time_limit(repo):
 
 def test_many_new_files_beside_many_others(repo):
     """The listing of a folder is made once for all that a program did in it."""
-    for number in range(20_000):
+    for number in range(5_000):
         (repo / f"f{number}").touch()
     with AutoExploreSandbox(open_repository(repo, again=True), limits=Limits(seconds=60)) as sandbox:
         run(sandbox, "pass")
@@ -273,7 +273,9 @@ def test_a_caller_killed_in_a_step_of_the_start_leaves_no_process(repo, step, wh
 
 
 @in_both_ways
-@pytest.mark.parametrize("delay", [0.0, 0.013, 0.04, 0.09, 0.2])
+@pytest.mark.parametrize(
+    "delay", [0.013, 0.09, *(pytest.param(each, marks=pytest.mark.slow) for each in (0.0, 0.04, 0.2))]
+)
 def test_a_killed_caller_leaves_nothing_on_the_disk_and_no_process(laid, repo, tmp_path, delay):
     temporary = tmp_path / "temporary"  # its own: what others that run beside it make in /tmp is not its
     temporary.mkdir()
