@@ -337,7 +337,10 @@ def test_a_setting_changes_the_result_or_is_refused(
         (["model.lora_alpha=32"], r"^model\.lora_alpha has no effect without adapters"),
         (["model.name='gpt2'", "model.layers=2"], r"^model\.layers has no effect on 'gpt2': they make a tiny model"),
         (["model.name='gpt2'", "warmup.steps=2"], r"^warmup\.steps has no effect on 'gpt2', which is pretrained"),
-        (["curriculum=[]", "rl.batch=8"], r"^rl\.batch has no effect in a curriculum without iterations"),
+        (
+            [f"curriculum=[{{env='{PICKUP}', iterations=0}}]", "rl.batch=8"],
+            r"^rl\.batch has no effect in a curriculum without iterations",
+        ),
         ([f"curriculum=[{{env='{PICKUP}', advance_after=3}}]"], r"^curriculum\.advance_after has no effect while"),
     ],
 )
