@@ -49,7 +49,7 @@ from natlang_envs.alfworld.engine.goals import TASK_TYPES
 from natlang_envs.alfworld.engine.world import World
 from natlang_envs.alfworld.games.generator import generate, task_ids
 from natlang_envs.alfworld.games.official import data_folder, official_ids, official_text
-from natlang_envs.alfworld.textworld.backend import borrowed
+from natlang_envs.alfworld.textworld.backend import process_state_kept
 from natlang_envs.alfworld.textworld.files import game_file
 from natlang_envs.errors import UsageError
 
@@ -304,7 +304,7 @@ def textworld_env(text: GameText) -> Any:
     """Return an environment made as the alfworld package makes it, from a file."""
     textworld = import_module("textworld")
     wrappers = import_module("alfworld.agents.environment.alfred_tw_env")
-    with tempfile.TemporaryDirectory() as folder, borrowed():
+    with tempfile.TemporaryDirectory() as folder, process_state_kept():
         path = Path(folder, "game.tw-pddl")
         path.write_text(json.dumps(game_file(text)), encoding="utf-8")
         infos = textworld.EnvInfos(won=True, admissible_commands=True, extras=["gamefile"])

@@ -103,7 +103,6 @@ def extras() -> Iterator[str]:
 
 
 def protocols() -> Iterator[str]:
-    """Yield a table of the protocols with live rounds, and one for each reason to have none."""
     groups: dict[str, list[Protocol]] = {"": []}
     for protocol in map(load_protocol, protocol_names()):
         groups.setdefault(protocol.development, []).append(protocol)

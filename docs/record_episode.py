@@ -68,7 +68,6 @@ def font(size: int, weight: str = "") -> ImageFont.FreeTypeFont:
 
 
 def draw(frame: Frame, task: str) -> Image.Image:
-    """Draw one frame: the map on the left, the text on the right."""
     image = Image.new("RGB", SIZE, GROUND)
     pen = ImageDraw.Draw(image)
     pen.rectangle((0, 0, SIZE[0], 34), fill=PAPER)
@@ -107,7 +106,6 @@ def draw_map(pen: ImageDraw.ImageDraw, observation: str) -> None:
 
 
 def person(pen: ImageDraw.ImageDraw, x: int, y: int) -> None:
-    """Draw a passenger whose feet stand at this point."""
     pen.ellipse((x - 4, y - 20, x + 4, y - 12), fill=INK, outline=GROUND)
     pen.rounded_rectangle((x - 5, y - 12, x + 5, y), 3, fill=INK, outline=GROUND)
 
@@ -118,7 +116,6 @@ def cell(row: int, column: int) -> tuple[int, int, int, int]:
 
 
 def draw_text(pen: ImageDraw.ImageDraw, frame: Frame, task: str) -> None:
-    """Draw what the agent reads, and the commands that it gave."""
     y = 48
     told = [(line, DIM) for line in textwrap.wrap(task, WIDTH)]
     told += [("", DIM), *((line, INK) for line in wrapped(frame.observation))]

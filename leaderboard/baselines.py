@@ -91,7 +91,6 @@ def play_baseline(protocol: Protocol, name: str, folder: Path) -> Path:
 
 
 def note_rerun(submissions: Path, entries: list[Path]) -> None:
-    """Note in `badges.json` that maintainers ran these entries' agents."""
     noted = {
         entry.relative_to(submissions).as_posix(): sha256((entry / TRAJECTORIES_FILE).read_bytes()) for entry in entries
     }

@@ -65,7 +65,6 @@ def fetch_players(
 
 
 def read_commits(path: Path) -> dict[str, str]:
-    """Return the commit that holds each file, by the file's SHA-256."""
     commits = read_as(path, TypeAdapter(dict[_Commit, list[Digest]]), _MOST_BYTES)
     return {digest: commit for commit, digests in commits.items() for digest in digests}
 

@@ -74,8 +74,6 @@ class ReplayResult(Strict):
 
 @dataclass(frozen=True)
 class KindScore:
-    """What the episodes of one kind of task earned, such as those of depth 2."""
-
     kind: str
     success_rate: float
     interval: Interval

@@ -242,7 +242,6 @@ class Submission(Strict):
 
 
 def make_submission(content: dict[str, Any]) -> Submission:
-    """Return a submission, or raise `UsageError` that names the malformed value."""
     try:
         return Submission.model_validate(content)
     except ValidationError as error:
@@ -250,7 +249,6 @@ def make_submission(content: dict[str, Any]) -> Submission:
 
 
 def read_submission(path: Path) -> Submission:
-    """Read `submission.json`, or raise `UsageError` if it is missing, too large or malformed."""
     content = read_json(path, MAX_SUBMISSION_BYTES)
     try:
         return Submission.model_validate_json(content)

@@ -99,7 +99,6 @@ def verify(folder: Path, *, copies: bool = False) -> Verified:
 
 
 def submissions_of(folder: Path) -> Path | None:
-    """Return the folder of all entries that holds an entry, or None."""
     parts = folder.absolute().parts
     if SUBMISSIONS.name not in parts:
         return None
@@ -107,7 +106,6 @@ def submissions_of(folder: Path) -> Path | None:
 
 
 def beside_of(folder: Path) -> Path:
-    """Return the folder with the maintainers' files for an entry."""
     return (submissions_of(folder) or SUBMISSIONS).parent
 
 

@@ -207,11 +207,11 @@ class NatLangEnv(gymnasium.Env[str, str]):
 
     @property
     def free_commands(self) -> FreeCommands | None:
-        """The grammar of commands that are understood beside those that are listed; None where there are none."""
+        """The grammar of commands that are understood but not listed; None where there are none."""
         return None
 
     def recorded_actions(self) -> list[str] | None:
-        """Return the actions that a recording holds for an episode that has ended.
+        """Return the actions that a recording keeps of a finished episode.
 
         Played from the task's start they end it alike. None, the default: the player's own actions do that.
         """

@@ -92,10 +92,10 @@ class EpisodesVectorEnv(NatLangVectorEnv):
         nothing = self._action_spaces[0].commands
         return object_array([nothing if game._task_id is None else game._listed() for game in self.games])
 
-    def _lend(self, index: int) -> NatLangEnv:
+    def _single_at(self, index: int) -> NatLangEnv:
         return self.games[index]
 
-    def _take_back(self, index: int, env: NatLangEnv) -> None:
+    def _update_from(self, index: int, env: NatLangEnv) -> None:
         self._tasks_asked[index] = env.task if env._task_id is not None else ""
 
     @property

@@ -4,8 +4,8 @@ The first are of the paper's section 4.1 and appendix E, the second of its secti
 
 A prompt holds the task, the previous path (each action with what it showed) and the current observation. The task is
 never dropped; when a budget is short, the oldest steps of the path go first, then the end of the observation. Nothing
-stands there twice: where the observation is only the answer to the last action (ALFWorld), the path omits it, and
-a first observation that ends with the task omits the task.
+is repeated: where the observation is only the answer to the last action (ALFWorld), the path omits it, and a first
+observation that ends with the task omits the task.
 
 With `history="commands"` a prompt is short and lists all commands (the paper's appendix B.2): the task once, every
 command, which parts of which files were read, and the observation, which holds the answer to the last command. A prompt

@@ -80,7 +80,7 @@ class CommandText(UnicodeText):
 
     Args:
         max_length: The largest number of characters of a command.
-        commands: What `sample` draws from before the first reset.
+        commands: The commands that `sample` returns before the first reset.
         seed: Seeds `sample`.
     """
 

@@ -16,7 +16,7 @@ class TaskRandom:
     Task generators use this instead of a `numpy.random.Generator`, whose streams may change between versions.
 
     Attributes:
-        position: The number of numbers drawn or skipped so far.
+        position: The number of values generated or skipped.
     """
 
     __slots__ = ("_before", "position")

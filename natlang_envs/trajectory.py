@@ -1,6 +1,6 @@
 """Recorded episodes: digest, file format, and replay.
 
-The running hash after step t covers all observations up to t, so the last one stands for the whole text of an episode.
+The running hash after step t covers all observations up to t, so the last one covers the whole text of an episode.
 """
 
 from __future__ import annotations
@@ -128,7 +128,8 @@ def replay(env: gymnasium.Env[str, str], recorded: Trajectory) -> Trajectory:
 def as_recorded(env: gymnasium.Env[str, str], played: Trajectory) -> Trajectory:
     """Return the last episode of `env` as it is recorded: see `NatLangEnv.recorded_actions`.
 
-    Where other actions stand for the player's, they are played here, in `env`, and reflections are left out.
+    Where the recording has other actions than the player's, they are played here, in `env`, and reflections are left
+    out.
     """
     actions = unwrap(env).recorded_actions()
     if actions is None:

@@ -4,7 +4,7 @@ Every environment has one without writing it: `natlang_envs.episodes`. An enviro
 write a faster one: it subclasses `NatLangVectorEnv` and writes the hooks, as `natlang_envs.dangerous_taxi.vector` does.
 """
 
-# This class and NatLangEnv are two halves of one thing, so it may set the state of one that it lends.
+# This class and NatLangEnv are two halves of one thing, so it may set the state of one.
 # pyright: reportPrivateUsage=false
 
 from __future__ import annotations
@@ -151,12 +151,12 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         """Return a fresh array with the tuple of admissible commands of every episode."""
 
     @abstractmethod
-    def _lend(self, index: int) -> NatLangEnv:
+    def _single_at(self, index: int) -> NatLangEnv:
         """Return a single environment with the state and the random numbers of an episode; the rest is set here."""
 
     @abstractmethod
-    def _take_back(self, index: int, env: NatLangEnv) -> None:
-        """Go on from the state and the random numbers of an environment that was lent."""
+    def _update_from(self, index: int, env: NatLangEnv) -> None:
+        """Set the state and the random numbers of an episode from a single environment."""
 
     @property
     @abstractmethod
@@ -257,12 +257,12 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         """
         results: list[Any] = []
         for index in range(self.num_envs):
-            env = self._lend_whole(index)
+            env = self._whole_single_at(index)
             found = env.get_wrapper_attr(name)
             try:
                 results.append(found(*args, **kwargs) if callable(found) else found)
             finally:
-                self._take_back_whole(index, env)
+                self._update_whole_from(index, env)
         return tuple(results)
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
@@ -281,10 +281,10 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         """
         each = self._each(name, values) if isinstance(values, list | tuple) else [values] * self.num_envs
         for index, value in enumerate(each):
-            env = self._lend_whole(index)
+            env = self._whole_single_at(index)
             env.set_wrapper_attr(name, value)
-            self._take_back_whole(index, env)
-            kept = getattr(self._lend_whole(index), name, _MISSING)
+            self._update_whole_from(index, env)
+            kept = getattr(self._whole_single_at(index), name, _MISSING)
             if kept is not value and kept != value:
                 raise UsageError(f"{name!r} cannot be set in {type(self).__name__}: make the environments with it")
 
@@ -298,8 +298,8 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         """The random numbers of every episode."""
         return self.get_attr("np_random")
 
-    def _lend_whole(self, index: int) -> NatLangEnv:
-        env = self._lend(index)
+    def _whole_single_at(self, index: int) -> NatLangEnv:
+        env = self._single_at(index)
         env.tasks, env.horizon, env.max_commands = self.tasks, self.horizon, self.max_commands
         env.render_mode, env.action_space = self.render_mode, self._action_spaces[index]
         env._task_id = self._task_ids[index]
@@ -310,9 +310,9 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
             env.action_space.commands = env._admissible_commands()
         return env
 
-    def _take_back_whole(self, index: int, env: NatLangEnv) -> None:
+    def _update_whole_from(self, index: int, env: NatLangEnv) -> None:
         self.changes += 1
-        self._take_back(index, env)
+        self._update_from(index, env)
         self._task_ids[index], self._steps[index], self._success[index] = env._task_id, env._steps, env._success
         self._game_over[index] = env._ended
         self._ended[index] = env._ended or (self._limit is not None and env._steps >= self._limit)

@@ -1,6 +1,6 @@
 """Reflect-RL: two-player online RL fine-tuning of small language models (arXiv 2402.12621).
 
-An hour's reading follows Algorithm 1, whose line numbers stand in the code:
+An hour's reading follows Algorithm 1, whose line numbers are in the code:
 
 collection   lines 2 to 20, the data set D from a teacher
 data_set     its examples and its card, and their files

@@ -69,7 +69,7 @@ class Stage:
         iterations: Largest number of iterations.
         advance_at: Mean success of the last batches, 0 to 1, at which the stage ends early; 0 for never.
         advance_after: Number of batches in that mean.
-        longest_plan: Longest reference plan of the tasks that are drawn; 0 for any.
+        longest_plan: Longest reference plan of the sampled tasks; 0 for any.
         env_kwargs: Arguments of an environment that is given by its id, such as ALFWorld's `{"task_types": [...]}`.
     """
 

@@ -113,8 +113,8 @@ def play(
         policy: The policy.
         reflector: The reflector, or None.
         split: The split of an id's tasks, such as `"test"`; an id whose environment has splits needs one.
-        episodes: How many episodes, of tasks drawn at random.
-        greedy: Whether the policy takes its likeliest action, or samples at temperature 1.
+        episodes: Number of episodes, of random tasks.
+        greedy: Whether the policy decodes greedily, or samples at temperature 1.
         history: How much of the path p(s) shows; see `natlang_envs.prompt.state_prompt`.
         seed: Seed of tasks and choices.
         one_model: Whether one model is both players (appendix E.2).

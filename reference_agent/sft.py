@@ -68,7 +68,7 @@ def fine_tune_reflector(
         config: How long and how fast.
         seed: Seed of the batches.
         report: Called with the step, the loss, and the norm of the gradient before it is cut.
-        folder: Folder of checkpoints, the newest of which is resumed; None for no checkpoints.
+        folder: Folder of checkpoints; the newest is resumed; None for no checkpoints.
         max_tokens: Largest number of tokens of a reflection that it writes.
         one_model: Whether the model may be the policy as well (appendix E.2).
 
@@ -100,8 +100,8 @@ def fine_tune_policy(
     """Train `model` in place on {(a | p(s), R, α(A(s)))} into a policy (line 22).
 
     It learns from the examples that are `shown` to it: `CollectConfig` has `policy_trajectories` and
-    `policy_negatives`. Arguments and errors are those of `fine_tune_reflector`; `reflect` says whether the prompts
-    contain R.
+    `policy_negatives`. Arguments and errors are those of `fine_tune_reflector`; `reflect` puts R into the
+    prompts.
     """
     examples, seed = as_examples(examples), check_count("seed", seed, 0)
     check_flag("reflect", reflect)
@@ -131,8 +131,8 @@ class Learned(NamedTuple):
     """How well the policy imitates on at most 64 of its examples.
 
     Attributes:
-        accuracy: How often its likeliest command is the teacher's.
-        chance: How often a drawn command is, or the most frequent one, whichever is right more often.
+        accuracy: How often its greedy command is the teacher's.
+        chance: How often a random command is, or the most frequent one: the better of the two.
         without: `accuracy` where no reflection is shown: near it, the policy does not read the reflection.
     """
 

@@ -41,8 +41,6 @@ class GuidedEpisode:
 
 
 class AuditedEpisode:
-    """An episode that runs, and what its agent sees next."""
-
     def __init__(self, env: gymnasium.Env[str, str], number: int, task_id: str, seed: int, own: list[int]) -> None:
         self._env = env
         observation, info = env.reset(seed=seed, options={"task_id": task_id})

@@ -65,7 +65,6 @@ def write_players(rows: Sequence[Row], folder: Path) -> None:
 
 
 def files_of(player: Path) -> list[Path]:
-    """Return the files of a published player; none where one is missing or damaged."""
     try:
         return list(published_files(player)[1].values())
     except UsageError:

@@ -40,8 +40,6 @@ class Board:
 
 @dataclass(frozen=True)
 class Family:
-    """The boards of one family of environments, the current versions and the earlier ones."""
-
     name: str
     boards: tuple[Board, ...]
     earlier: tuple[Table, ...]

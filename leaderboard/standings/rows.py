@@ -49,7 +49,6 @@ class Row:
 
     @property
     def recordings(self) -> tuple[Row, ...]:
-        """The rows of its entries: its members, or itself."""
         return self.members or (self,)
 
     @property
@@ -110,7 +109,6 @@ class Table:
 
     @property
     def round(self) -> Round | None:
-        """The live round that this board is, if it is one."""
         return find_round(self.protocol.name)
 
     @property

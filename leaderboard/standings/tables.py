@@ -34,8 +34,6 @@ _NO_ENTRY = "{} holds no entry: make one with `natlang-leaderboard pack RUN --na
 
 @dataclass(frozen=True)
 class _Found:
-    """An entry's folder, its path below all entries, and the verified entry or its problem."""
-
     folder: Path
     path: str
     protocol: Protocol | None
@@ -91,7 +89,6 @@ def without_board(submissions: Path) -> list[tuple[str, str]]:
 
 
 def removed_entries(submissions: Path) -> set[str]:
-    """Return the entries that maintainers took off the page."""
     log = read_adjudications(submissions.parent / ADJUDICATIONS_FILE)
     return {each.entry for each in log if each.action == "remove"}
 
@@ -182,7 +179,6 @@ def _board(name: str, submissions: Path) -> Protocol | None:
 
 
 def _left_out(submissions: Path, folder: Path, path: str, error: UsageError) -> _Found:
-    """Return a broken entry, on the board of its folder, or on none if there is no such board."""
     protocol = _board("/".join(path.split("/")[:2]), submissions)
     return _Found(folder, path, protocol, None, one_line(str(error).removeprefix(f"{folder}: ")), broken=True)
 

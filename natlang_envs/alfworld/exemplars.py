@@ -37,7 +37,7 @@ def exemplar(game: Game, thoughts: bool = True) -> str:
 
     Args:
         game: Its sentence may be any; the expert gets the goal itself.
-        thoughts: Whether the player also says what it is about to do, whenever that changes.
+        thoughts: Whether a thought precedes each change of aim.
 
     Raises:
         UsageError: The expert does not win the game.

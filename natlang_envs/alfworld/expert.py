@@ -75,7 +75,7 @@ class Expert:
         self._here: frozenset[str] = frozenset()
 
     def observe(self, command: str, observation: str) -> None:
-        """Take in one step, whoever chose its command."""
+        """Observe one step, also one of another player."""
         if observation.strip() == NOTHING_HAPPENS:
             self._refused.add(command)
         else:

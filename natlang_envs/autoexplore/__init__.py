@@ -11,7 +11,7 @@ searching/       AutoExplore-Search: a search command in place of folders
 agent_driver     an agent of the suite in the place of the copilot's person
 dataset/         the labelled dataset: fetching, labels, checks
 
-The repository's index, the sandbox and the copilot are packages of their own; their public names stand here, too.
+The repository's index, the sandbox and the copilot are packages of their own; this one exports their public names, too.
 """
 
 from __future__ import annotations

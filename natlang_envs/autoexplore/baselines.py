@@ -69,7 +69,6 @@ class Bm25:
 
 @lru_cache(maxsize=16)
 def bm25_of(repository: Repository) -> Bm25:
-    """Return the word counts of a repository, made once per process."""
     return Bm25(repository)
 
 

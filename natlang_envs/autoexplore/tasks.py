@@ -170,7 +170,7 @@ def _task_of(label: Label, folder: Path, wording: Wording) -> ExploreTask:
 
 @lru_cache(maxsize=256)  # one text and one path for all the environments that ask the same
 def own_task(folder: Path, question: str, targets: tuple[str, ...]) -> ExploreTask:
-    """Return a question about a folder of the user's own; without targets, nobody has told the answer."""
+    """Return a question about a folder of the user's own; `targets` is empty if the answer is not known."""
     asked = clean_question(question)
     digest = hashlib.sha256("\n".join((asked, *targets)).encode()).hexdigest()
     return ExploreTask(f"own/{digest[:12]}", folder, asked, targets)
@@ -240,7 +240,6 @@ def _other_id(depth: int) -> str:
 
 
 def _found(tables: dict[str, dict[str, ExploreTask]], task_id: str) -> tuple[str, ExploreTask | None]:
-    """Return a task with the name of its split, or "" and None."""
     return next(((part, tasks[task_id]) for part, tasks in tables.items() if task_id in tasks), ("", None))
 
 

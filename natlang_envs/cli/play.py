@@ -67,7 +67,6 @@ def _play_protocol(protocol: str, out: Path, name: str) -> None:
 
 
 def _play(env: gymnasium.Env[str, str], inner: NatLangEnv, hints: bool, **start: Any) -> bool:
-    """Play one episode; return whether it ended."""
     observation, info = env.reset(**start)
     try:
         plan = f"; the environment's own plan has {len(inner.reference())}"
@@ -124,7 +123,7 @@ def _show(env: NatLangEnv, observation: str, commands: tuple[str, ...]) -> None:
 
 
 def _ask(env: NatLangEnv, commands: tuple[str, ...], hints: bool) -> str | None:
-    """Return the command a person chooses, or None when they quit or there is no more input."""
+    """Return the command a person chooses, or None when they quit or the input ends."""
     while True:
         try:
             answer = input("> ").strip()

@@ -1,6 +1,6 @@
 """Shared parts of the checks: the environment under test, a player that reaches deep states, comparisons.
 
-Run as a module it is the other process of `elsewhere`: with other hash seed, locale, time zone and working folder.
+Run as a module it is the process of `in_other_process`: with other hash seed, locale, time zone and working folder.
 """
 
 from __future__ import annotations
@@ -197,7 +197,7 @@ def assert_raises(kinds: type[Exception], what: str, call: Callable[..., object]
     raise AssertionError(f"{what} must raise {kinds.__name__}, but raised nothing")
 
 
-def elsewhere(case: Case, hash_seed: int, **request: Any) -> list[str]:
+def in_other_process(case: Case, hash_seed: int, **request: Any) -> list[str]:
     """Return the transcript that another process gives: of `walks`, or from a `snapshot` on by `actions`."""
     paths = os.pathsep.join(str(Path(entry or ".").absolute()) for entry in sys.path)
     environ = {**os.environ, **_ELSEWHERE, "PYTHONHASHSEED": str(hash_seed), "PYTHONPATH": paths}

@@ -256,8 +256,8 @@ def task_ids_lead_back(case: Case) -> None:
         start = begin(env, seed)
         options = {"task_id": start.info["task_id"]}
         begin(env)
-        for elsewhere in (env, other):
-            again = begin(elsewhere, seed, options)
+        for each in (env, other):
+            again = begin(each, seed, options)
             assert_same(transcript([start]), transcript([again]), f"the task {start.info['task_id']!r} returned to")
         drawn = [transcript([begin(each)])[0] for _ in range(3) for each in (env, other)]
         assert drawn[::2] == drawn[1::2], "reset with a task_id does not seed what is drawn after it"

@@ -23,7 +23,7 @@ from natlang_envs.conformance.case import (
     advance,
     assert_same,
     begin,
-    elsewhere,
+    in_other_process,
     transcript,
     walk,
     walks,
@@ -58,7 +58,7 @@ def same_episodes_in_another_process(case: Case) -> None:
     """Episodes depend on no hash order, locale, time zone, working folder or process."""
     expected = transcript(walks(case.make()))
     for hash_seed in (1, 2):
-        again = elsewhere(case, hash_seed)
+        again = in_other_process(case, hash_seed)
         assert_same(expected, again, f"another process with PYTHONHASHSEED={hash_seed}")
 
 

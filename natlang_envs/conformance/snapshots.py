@@ -16,7 +16,7 @@ from natlang_envs.conformance.case import (
     assert_same,
     begin,
     choose,
-    elsewhere,
+    in_other_process,
     replayed,
     transcript,
     walk,
@@ -76,7 +76,7 @@ def snapshots_restore_in_another_process(case: Case) -> None:
     """A snapshot leads to the same future in another process."""
     env = case.make_inner()
     saved = _save(env, 2)
-    again = elsewhere(case, 1, snapshot=saved.snapshot, actions=saved.actions)
+    again = in_other_process(case, 1, snapshot=saved.snapshot, actions=saved.actions)
     assert_same(saved.expected, again, "a snapshot restored in another process")
 
 

@@ -128,7 +128,7 @@ class AutoExploreCopilot:
     or call `close`: it owns its sandbox.
 
     Args:
-        question: What is asked, or in the mode `change` what is to be done.
+        question: The question, or in the mode `change` the task.
         repository: A folder, or its index. It is never modified.
         mode: `identify` (name the file), `answer` (give the answer) or `change` (edit, run, and leave).
         steps: The largest number of turns.

@@ -1,6 +1,6 @@
 """The fast vector form of DangerousTaxi: N episodes as arrays."""
 
-# It lends single environments, and so sets their random numbers.
+# It sets the random numbers of single environments.
 # pyright: reportPrivateUsage=false
 
 from __future__ import annotations
@@ -107,13 +107,13 @@ class DangerousTaxiVectorEnv(NatLangVectorEnv):
                 self._move_to(index, city)
         return self._describe(indices, states)
 
-    def _lend(self, index: int) -> NatLangEnv:
+    def _single_at(self, index: int) -> NatLangEnv:
         env = copy(self._env)
         env._np_random, env._np_random_seed = self._chance[index].generator()
         env.enter(self._cities[index], int(self._states[index]))
         return env
 
-    def _take_back(self, index: int, env: NatLangEnv) -> None:
+    def _update_from(self, index: int, env: NatLangEnv) -> None:
         assert isinstance(env, DangerousTaxiEnv)
         self._chance[index] = _Uniforms(env.np_random, env.np_random_seed)
         self._states[index] = env.state
@@ -168,7 +168,7 @@ class DangerousTaxiVectorEnv(NatLangVectorEnv):
         reasons = object_array([None] * len(commands))
         for position in np.flatnonzero(~legal).tolist():
             index = int(indices[position])
-            env = self._lend(index)
+            env = self._single_at(index)
             shown = env._with_why(commands[position].strip(), Outcome(feedback[position], 0.0, terminated=True))
             feedback[position], reasons[position] = shown.feedback, env._why
         return reasons

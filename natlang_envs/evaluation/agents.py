@@ -38,9 +38,9 @@ class AgentInput:
         path: The steps so far.
         observation: The current observation.
         admissible_commands: The commands that are understood now.
-        rng: Random numbers of this episode; an agent that samples with them alone can be evaluated again, exactly.
-        env: The environment itself, for agents that say `privileged = True` (oracles); None for all others.
-        free: The grammar of commands that are understood beside those listed; None where there are none.
+        rng: Random numbers of this episode; an agent that samples from them alone can be evaluated again, exactly.
+        env: The environment itself, for agents with `privileged = True` (oracles); None for all others.
+        free: The grammar of commands that are understood but not listed; None where there are none.
         requests: What this episode has asked of a model, for agents that keep it there.
     """
 
@@ -91,7 +91,6 @@ Agent = Callable[[AgentInput], str | Decision] | BatchAgent
 
 
 def decide(agent: Agent, inputs: Sequence[AgentInput]) -> list[Decision]:
-    """Return what an agent of either kind decides."""
     answers = agent.act(inputs) if isinstance(agent, BatchAgent) else [agent(given) for given in inputs]
     if len(answers) != len(inputs):
         raise UsageError(f"the agent answered {len(inputs)} views with {len(answers)} decisions: answer each")

@@ -23,7 +23,7 @@ class Causes(NamedTuple):
     Attributes:
         horizon: The largest number of steps of an episode.
         commands: How many commands failed for each cause of `natlang_envs.why.CAUSES`.
-        episodes: How many episodes failed for each reason; `reason_in_words` says what one means.
+        episodes: How many episodes failed for each reason; `reason_in_words` explains one.
     """
 
     horizon: int
@@ -61,7 +61,7 @@ def count_causes(protocol: Protocol, recorded: Iterable[Trajectory]) -> Causes:
         recorded: The episodes.
 
     Raises:
-        UsageError: The environment does not say why, or its data are not on this machine.
+        UsageError: The environment has no reasons, or its data are not on this machine.
     """
     if not protocol.explains:
         raise UsageError(f"{protocol.env_id} does not say why commands fail: count causes of another protocol")

@@ -69,7 +69,6 @@ class Bill(NamedTuple):
         return Bill(*(mine + theirs for mine, theirs in zip(self, more, strict=True)))
 
     def cost(self, read: float, written: float) -> float:
-        """Return dollars, at the prices of a million tokens."""
         return (self.read * read + (self.written + self.other) * written) / 1e6
 
 

@@ -75,7 +75,7 @@ def live_protocol(played: Round, beacon: str) -> Protocol:
     """Return the protocol of a live round, with tasks and seeds from the beacon.
 
     SHA-256(beacon ‖ digest of the board's protocol) is the only source of chance, so everybody makes the same one. A
-    seed gives the agent's random numbers too, so an agent that samples with them alone plays a round in one way.
+    seed gives the agent's random numbers too, so an agent that samples from them alone plays a round in one way.
 
     Args:
         played: The board and the month.

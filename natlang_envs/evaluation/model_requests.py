@@ -99,7 +99,6 @@ class Requests:
 
     @property
     def remedy(self) -> str:
-        """What to do when a request fails, in words behind the reason."""
         return "; what came is kept: add --resume to go on" if self._path is not None else ""
 
     def answered(self, step: int) -> Mapping[str, Any] | None:
@@ -207,7 +206,6 @@ def unfinished(out: Path) -> list[Path]:
 
 
 def forget(out: Path, position: int | None = None) -> None:
-    """Remove the requests of an episode that has ended, or of all."""
     if position is None:
         shutil.rmtree(out / REQUESTS_FOLDER, ignore_errors=True)
     else:

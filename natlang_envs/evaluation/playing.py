@@ -38,7 +38,6 @@ class EpisodePlayer:
         self._lock = threading.Lock()
 
     def play(self, batch: Sequence[Place]) -> Iterator[PlayedEpisode]:
-        """Play episodes in step, each in an environment of its own."""
         with self._lock:
             agent = self._agent = self._agent or self._make()
         envs = self._envs.setdefault(threading.get_ident(), [])

@@ -82,7 +82,7 @@ def evaluate(
     `out`, and `resume` goes on there.
 
     Args:
-        agent: The agent; one that says `sampling = True` plays all runs of the protocol, any other one run.
+        agent: The agent; one with `sampling = True` plays all runs of the protocol, any other one run.
         protocol: A protocol, or its name.
         name: What to call the agent.
         out: A folder to write `run.json` and `trajectories.jsonl.gz` to.
@@ -91,9 +91,8 @@ def evaluate(
             wait for an endpoint. The recording is the same.
         episodes: The number of the protocol's first episodes to play, for a try: such a run cannot be packed.
         resume: Go on with the unfinished run in `out`, if there is one; a finished one is returned as it is. Either is
-            refused where it is of weights with another digest than `source` tells.
-        workers: Play in other processes, each with as many episodes at a time as `concurrency` says. The recording is
-            the same.
+            refused if its weights have another digest than `source`.
+        workers: Play in other processes, each with `concurrency` episodes at a time. The recording is the same.
         source: Where the agent came from, for `run.json`.
         budget: What the run may cost. When it is spent, the run stops as if the agent had raised.
         progress: Called with a `Progress` whenever episodes have ended.

@@ -90,7 +90,6 @@ class Run:
 
 
 def provenance(origin: str, agent: str) -> Provenance:
-    """Return where an agent came from, with the command and the commit of this process."""
     argument = agent.partition(":")[2]
     weights = origin == "entry point" and argument and Path(argument).exists()
     digest = digest_of(Path(argument)) if weights else ""
@@ -239,7 +238,6 @@ class Journal:
         return [place for place in self._places if place[0] not in self.played]
 
     def append(self, episode: PlayedEpisode) -> None:
-        """Keep an episode that has ended."""
         self.played[episode.position] = episode
         now = time.perf_counter()
         passed, self._newest = now - self._newest, now

@@ -80,7 +80,7 @@ class TransformerEncoder:
 
     Args:
         model: What `transformers.AutoModel` loads: a folder or a hub id.
-        tokens: The most tokens of a text; of a longer one the end is read, where the newest stands.
+        tokens: The most tokens of a text; of a longer one the end, with the newest, is read.
     """
 
     def __init__(self, model: str, tokens: int = 512) -> None:
@@ -107,7 +107,7 @@ class EncodedObservations(gymnasium.ObservationWrapper[Any, Any, str], RecordCon
         encode: Another encoder, such as a `TransformerEncoder`: it has a `size` and is called with a text.
 
     Raises:
-        UsageError: The observations are no texts, or `size` is given beside another encoder, which has its own.
+        UsageError: The observations are no texts, or `size` is given with another encoder, which has its own.
     """
 
     def __init__(self, env: gymnasium.Env[str, Any], size: int = SIZE, encode: Encoder | None = None) -> None:

@@ -68,7 +68,7 @@ def tasks(
         count: The most tasks. From a larger split they are sampled as `reset` does, the same ones every time.
         chat: Whether the rows are for `environment`: messages as `prompt`, and the task's id as `task_id`.
         split: The split of the tasks; None for an environment that takes no split.
-        allow_test: Needed besides for a split that may hold test tasks, and for None.
+        allow_test: Also needed for a split that may hold test tasks, and for None.
         **kwargs: What else the environment is made with.
 
     Raises:
@@ -111,7 +111,7 @@ def demonstrations(
         id: The environment.
         tokenizer: The model's.
         count: The most tasks.
-        thoughts: Says, of the environment and its observation, the line of thought before the plan's next command;
+        thoughts: A function of the environment and its observation: the line of thought before the plan's next command;
             for a `rollout` with `think`.
         slips: The share of random commands in place of the plan's, which goes on from there. A model trained with some
             stays unsure of its commands, so its episodes differ.
@@ -215,7 +215,7 @@ def rollout(
         changes_only: Whether an answer shows of the observation only what changed, and the commands only where they
             did. The texts of episodes are shorter: to a third in DangerousTaxi.
         split: The split that the tasks are of; None for an environment that takes no split.
-        allow_test: Needed besides for a split that may hold test tasks, and for None.
+        allow_test: Also needed for a split that may hold test tasks, and for None.
         **kwargs: What else the environment is made with.
 
     Raises:
@@ -323,14 +323,14 @@ def environment(
 ) -> type:
     """Return a class for `GRPOTrainer(environment_factory=...)` with the tool `act`.
 
-    The rows of the data set are those of `tasks(id, chat=True)`, or have columns of your own besides. `get_reward` is
-    what the episode earned, divided by the environment's largest reward.
+    The rows of the data set are those of `tasks(id, chat=True)`, and may have columns of your own. `get_reward` is what
+    the episode earned, divided by the environment's largest reward.
 
     Args:
         id: The environment.
         changes_only: As in `rollout`.
         split: The split that the tasks are of; None for an environment that takes no split.
-        allow_test: Needed besides for a split that may hold test tasks, and for None.
+        allow_test: Also needed for a split that may hold test tasks, and for None.
         **kwargs: What else the environment is made with.
 
     Raises:

@@ -86,7 +86,7 @@ class ChoiceIndexActions(VectorActionWrapper):
     """Actions become positions in `infos["admissible_commands"]`.
 
     The action space is `MultiDiscrete` with `max_commands` numbers an episode, and `infos["action_mask"]` (int8, shape
-    (num_envs, max_commands)) says which of them stand for a command.
+    (num_envs, max_commands)) marks those of commands.
 
     Args:
         env: A vector environment of the suite whose actions are commands.
@@ -137,7 +137,7 @@ class ChoiceIndexActions(VectorActionWrapper):
         return [self._command(index, position) for index, position in enumerate(np.asarray(actions).tolist())]
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Return which numbers stand for a command now, of shape (num_envs, max_commands)."""
+        """Return the mask of commands, of shape (num_envs, max_commands)."""
         self._follow()
         listed = np.array([len(each) for each in self._commands])
         return np.arange(self._max_commands) < listed[:, None]

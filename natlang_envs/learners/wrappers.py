@@ -64,7 +64,7 @@ class ChoiceIndexActions(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructo
     """Actions become positions in `info["admissible_commands"]`.
 
     The action space is `Discrete(max_commands)`. Where fewer commands are listed, `info["action_mask"]` (int8, shape
-    (max_commands,)) says which numbers stand for one; `env.action_space.sample(info["action_mask"])` keeps to them.
+    (max_commands,)) marks the numbers of commands; `env.action_space.sample(info["action_mask"])` keeps to them.
 
     Args:
         env: An environment of the suite whose actions are commands.
@@ -104,7 +104,7 @@ class ChoiceIndexActions(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructo
         return observation, reward, terminated, truncated, self._with_mask(info)
 
     def action_masks(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Return which numbers stand for a command now (shape (max_commands,)), as sb3-contrib's MaskablePPO asks."""
+        """Return the mask of commands (shape (max_commands,)) for sb3-contrib's MaskablePPO."""
         return np.arange(self._inner.max_commands) < len(self._inner.action_space.commands)
 
     def _with_mask(self, info: Infos) -> Infos:
@@ -112,7 +112,7 @@ class ChoiceIndexActions(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructo
 
 
 class MilestoneReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """Pays once an episode for a milestone: a curriculum for late rewards.
+    """Pays once an episode for a milestone: a curriculum for sparse rewards.
 
     If an episode succeeds before the milestone was ever reached, a warning shows the nearest feedback.
 

@@ -179,9 +179,9 @@ class AutoExploreSandbox:
         return CommandResult(_shown(done.stdout), _text(done.stderr), done.exit_code, done.stopped)
 
     def edit(self, text: str) -> CommandResult:
-        """Change files as a patch, a diff or blocks of search and replace say: all of it or nothing.
+        """Apply a patch, a diff or blocks of search and replace: all of it or nothing.
 
-        `natlang_envs.sandbox.changes.edits` lists the forms.
+        `natlang_envs.sandbox.changes.edits` describes the formats.
 
         Raises:
             UsageError: The sandbox is closed.

@@ -89,7 +89,7 @@ class LanguageModel(PromptReader):
 
     @classmethod
     def load(cls, path: str | Path, config: ModelConfig | None = None) -> LanguageModel:
-        """Load a folder written by `save`, or a causal LM by hub id or folder, as `config` says (fp32, CPU).
+        """Load a folder written by `save`, or a causal LM by hub id or folder; without `config` in fp32 on the CPU.
 
         Raises:
             UsageError: There is no such model, or it cannot be had in this way on this machine.
@@ -122,7 +122,7 @@ class LanguageModel(PromptReader):
             name: Of the adapter, such as `"policy"` or `"reflector"`; each on a base has another.
             config: Rank and other settings of a new adapter.
             folder: Where `save` wrote the adapter; without it a new one is made, which changes nothing yet.
-            seed: Draws a new adapter's weights.
+            seed: The seed of a new adapter's weights.
 
         Raises:
             UsageError: The folder holds no adapter for this base, or the settings allow none.
@@ -350,8 +350,8 @@ class LanguageModel(PromptReader):
     ) -> list[GeneratedText]:
         """Return the completion of each prompt, up to the end token or `max_tokens`.
 
-        `draws` holds a generator for each prompt, which samples at temperature 1; None decodes greedily, and a large
-        model then speculates ahead, from the prompts and from texts `like` those that it may write.
+        `draws` holds a generator for each prompt, to sample at temperature 1; None decodes greedily, and a large model
+        then speculates ahead, from the prompts and from texts `like` those that it may write.
         """
         speculates = draws is None and self._large and window(self.model.config) is None
         known = [self.encode(f" {each}") for each in draft_from] if speculates else []

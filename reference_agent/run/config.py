@@ -199,7 +199,7 @@ class RLConfig:
         discount: Factor by which a reward counts less for each step that it comes later.
         normalise: What counts alike in the loss: every `"token"`, so that long episodes count more (a label is one
             token), or every `"episode"`.
-        validate_every: Iterations between greedy games of the split `"validation"`, whose success stands in the curve;
+        validate_every: Iterations between greedy games of the split `"validation"`, whose success is in the curve;
             0 for none.
         validate_episodes: Number of those games.
         patience: Validations in a row without a better one than before, after which a stage ends; 0 for never.
@@ -230,17 +230,17 @@ class RLConfig:
 
     def __post_init__(self) -> None:
         check_bounds(self, "rl.")
-        uses, table = load_algorithm(self.algorithm).uses, f"rl.{self.algorithm}."
-        if isinstance(self.options, dict):
-            for name in self.options:
+        uses, table, options = load_algorithm(self.algorithm).uses, f"rl.{self.algorithm}.", self.options
+        if isinstance(options, dict):
+            for name in options:
                 require_choice("setting", f"{table}{name}", [f"{table}{each.name}" for each in fields(uses)])
-            object.__setattr__(self, "options", uses(**self.options))
-        if type(self.options) is not uses:
-            raise UsageError(
-                f"rl.options is {self.options!r:.100}: give a table of names and values, or {uses.__name__}"
-            )
-        check_bounds(self.options, table)
-        self.options.check(self.batch)
+            options = uses(**options)
+            object.__setattr__(self, "options", options)
+        if type(options) is not uses:
+            wanted = f"give a table of names and values, or {uses.__name__}"
+            raise UsageError(f"rl.options is {options!r:.100}: {wanted}")
+        check_bounds(options, table)
+        options.check(self.batch)
         if self.batch % self.group:
             raise UsageError(f"{table}group {self.group} does not divide rl.batch {self.batch}: change one of them")
         if self.reflector_endpoint and not re.match(r"https?://[^/]", self.reflector_endpoint):

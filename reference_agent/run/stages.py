@@ -53,7 +53,7 @@ def load_model(name: str | Path = "tiny", config: ModelConfig = ModelConfig()) -
         config: Precision, device and so on.
 
     Raises:
-        UsageError: There is no such model, it is to be fetched first, or a setting has no effect on it.
+        UsageError: There is no such model, it was not fetched, or a setting has no effect on it.
     """
     require_type(name, (str, Path), "no model's name: give tiny, smollm2, a folder, or a hub id")
     name = str(name)

@@ -62,9 +62,9 @@ class Lesson(NamedTuple):
 class Teacher(Protocol):
     """A function from a moment to a reflection and an action.
 
-    It may have two attributes, both False if missing: `restarts`, whether an observation alone tells all that matters,
-    so that a state makes sense without its path; `idles`, whether an action that leaves the plan as long as it was,
-    such as reading another file, is a mistake too.
+    It may have two attributes, both False if missing: `restarts`, whether an observation alone describes the state,
+    without its path; `idles`, whether an action that leaves the plan as long as it was, such as reading another file,
+    is a mistake too.
     """
 
     def __call__(self, moment: Moment, /) -> Lesson | tuple[str | None, str]: ...

@@ -21,6 +21,7 @@ from natlang_envs.errors import UsageError
 from natlang_envs.prompt import LABELS
 from reference_agent import LanguageModel, Players
 from reference_agent.models.language_model import LanguageModel as Model
+from reference_agent.run.stages import read_config
 
 PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
 FEW = rrl.CollectConfig(trajectories=2, policy_trajectories=2)
@@ -105,6 +106,15 @@ def test_players_of_another_version(kept: Path, tmp_path: Path) -> None:
     settings = tmp_path / "newer" / "settings.json"
     settings.write_text(json.dumps({**json.loads(settings.read_text()), "wisdom": 3}))
     refused(lambda: Players.load(tmp_path / "newer"), "is of another version of the agent, or was edited: .*'wisdom'")
+
+
+def test_players_are_loaded_whatever_the_settings_of_their_training(kept: Path, tmp_path: Path) -> None:
+    shutil.copytree(kept / "whole", tmp_path / "trained")
+    settings = tmp_path / "trained" / "settings.json"
+    settings.write_text(json.dumps({**json.loads(settings.read_text()), "rl": {"ratio": 0.3}}))
+    loaded = Players.load(tmp_path / "trained")
+    assert loaded.policy.fingerprint() == Players.load(kept / "whole").policy.fingerprint()
+    refused(lambda: read_config(tmp_path / "trained"), r"was edited: unknown config key 'rl\.ratio'.*rl\.ppo\.clip")
 
 
 def test_a_file_that_may_not_be_read_is_named(kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -500,16 +500,16 @@ class TakesFirstTaskOnly(DangerousTaxiVectorEnv):
 
 
 @caught_by("vector_calls_single_environments", r"call\('snapshot'\) after")
-class LendsTheStart(DangerousTaxiVectorEnv):
-    def _lend(self, index: int) -> NatLangEnv:
-        env = super()._lend(index)
+class ShowsTheStart(DangerousTaxiVectorEnv):
+    def _single_at(self, index: int) -> NatLangEnv:
+        env = super()._single_at(index)
         env.__dict__["state"] = 0
         return env
 
 
 @caught_by("vector_calls_single_environments", r"call\('restore'\)")
 class ForgetsWhatWasCalled(DangerousTaxiVectorEnv):
-    def _take_back(self, index: int, env: NatLangEnv) -> None:
+    def _update_from(self, index: int, env: NatLangEnv) -> None:
         pass
 
 

@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from importlib import import_module
 from typing import Any
 
-from natlang_envs.alfworld.textworld.backend import borrowed
+from natlang_envs.alfworld.textworld.backend import process_state_kept
 
 _SHALLOW = ("variables", "mapping")  # what `copy_context` copies deeply; nobody changes what these hold
 
@@ -22,7 +22,7 @@ _SHALLOW = ("variables", "mapping")  # what `copy_context` copies deeply; nobody
 @contextmanager
 def faster(translations: int = 2) -> Generator[None]:
     """Cache the pure functions of TextWorld's engine inside the context, and the last `translations` of problems."""
-    with borrowed():  # to import them draws random numbers
+    with process_state_kept():  # to import them draws random numbers
         texts, logic = import_module("textworld.envs.pddl.textgen"), import_module("textworld.logic")
         planner = import_module("fast_downward")
     parse, translate = texts._parse_and_convert, planner.pddl2sas

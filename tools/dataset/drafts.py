@@ -106,7 +106,6 @@ def _kind(path: str) -> str:
 
 
 def draft_problems(label: Label) -> Iterator[str]:
-    """Yield what is wrong with the label of a draft; near duplicates are found over all of them."""
     repository = files_of(label.repository)
     yield from label_problems(label)
     yield from repository_problems(repository, label)

@@ -66,7 +66,7 @@ def mend(
 
 
 def show_trained(trained: Sequence[TrainedJudge]) -> None:
-    table = Table("weights", *(f"validation, {games}, %" for games in trained[0].won))
+    table = Table("weights", *trained[0].won, title="Validation games won, %")
     for weights, won in trained:
         table.add_row(str(weights), *(f"{100 * share:.1f}" for share in won.values()))
     Console(width=None if sys.stdout.isatty() else 140).print(table)

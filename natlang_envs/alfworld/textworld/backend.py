@@ -31,7 +31,7 @@ _IN_USE = RLock()  # the packages replace sys.stdout and sys.argv while they rea
 
 
 @contextmanager
-def borrowed() -> Generator[None]:
+def process_state_kept() -> Generator[None]:
     """Restore the parts of the process that the packages change: random numbers, argv, environment."""
     with _IN_USE:
         argv, stdout, environ = sys.argv, sys.stdout, dict(os.environ)
@@ -61,7 +61,7 @@ class TextWorldWorld:
     """
 
     def __init__(self, text: GameText) -> None:
-        with borrowed():
+        with process_state_kept():
             self._env = _load(text)
             self._begin()
         weakref.finalize(self, _IDLE.append, self._env).atexit = False
@@ -84,7 +84,7 @@ class TextWorldWorld:
         return bool(self._state["won"])
 
     def step(self, command: str) -> str:
-        with borrowed():
+        with process_state_kept():
             return self._step(command)
 
     def _step(self, command: str) -> str:
@@ -102,7 +102,7 @@ class TextWorldWorld:
         wanted = tuple(state)
         if not all(isinstance(command, str) for command in cast("tuple[object, ...]", wanted)):
             raise UsageError("this state is not of the textworld backend: restore it with the backend that made it")
-        with borrowed():
+        with process_state_kept():
             if wanted[: len(self._played)] != self._played:
                 self._begin()
             for command in wanted[len(self._played) :]:

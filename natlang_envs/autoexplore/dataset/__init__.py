@@ -19,7 +19,7 @@ made_questions   labels of your own repository, by rules
 
 from __future__ import annotations
 
-from natlang_envs.autoexplore.dataset.labels import Evidence, Label, Verdict
+from natlang_envs.autoexplore.dataset.labels import Evidence, FileVerdict, Label
 from natlang_envs.autoexplore.dataset.shipped import load_labels
 
-__all__ = ["Evidence", "Label", "Verdict", "load_labels"]
+__all__ = ["Evidence", "Label", "FileVerdict", "load_labels"]

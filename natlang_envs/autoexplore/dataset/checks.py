@@ -31,7 +31,6 @@ def depth_of(targets: Iterable[str]) -> int:
 
 
 def difficulty_of(question: str, targets: Iterable[str]) -> Difficulty:
-    """Return whether the question shares a word with the path of a target."""
     words = {word for target in targets for word in words_of(target)}
     return "shares" if words.intersection(question_words(question)) else "no words shared with the path"
 
@@ -119,7 +118,7 @@ def natural_problems(label: Label) -> Iterator[str]:
 
 
 def text_of(repository: Repository, path: str) -> str:
-    """Return a file as text, its lines ended by line feeds."""
+    """Return a file as text with lines ended by line feeds."""
     return repository.part(path, 0, LARGEST * 8).decode("utf-8", "replace").replace("\r\n", "\n")
 
 

@@ -41,7 +41,6 @@ class StateAction(NamedTuple):
 
 
 def state_actions(labels: Iterable[Label], wording: Wording = "natural") -> Iterator[StateAction]:
-    """Yield the steps of each label's way, as the environment shows them with the question in this wording."""
     for label in labels:
         task = ExploreTask(label.id, repository_folder(label.repository), label.asked(wording), label.targets)
         episode = ExploreEpisode(task, FILE_BUDGET)

@@ -44,7 +44,7 @@ class Evidence(NamedTuple):
     text: str
 
 
-class Verdict(NamedTuple):
+class FileVerdict(NamedTuple):
     """A file that BM25 ranks high, whether it answers the question, and why, in a few words."""
 
     path: str
@@ -61,7 +61,7 @@ class Elsewhere(NamedTuple):
 
 _ROWS: dict[str, tuple[type[Any], str]] = {
     "evidence": (Evidence, "evidence"),
-    "bm25": (Verdict, "a file of bm25"),
+    "bm25": (FileVerdict, "a file of bm25"),
     "elsewhere": (Elsewhere, "each of elsewhere"),
 }
 _hints = cache(get_type_hints)
@@ -96,7 +96,7 @@ class Label:
     depth: int
     kind: Kind
     difficulty: Difficulty
-    bm25: tuple[Verdict, ...]
+    bm25: tuple[FileVerdict, ...]
     natural: str = ""
     elsewhere: tuple[Elsewhere, ...] = ()
     part: int = 0

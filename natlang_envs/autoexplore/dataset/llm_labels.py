@@ -25,8 +25,8 @@ from natlang_envs.autoexplore.dataset.checks import (
 from natlang_envs.autoexplore.dataset.labels import (
     KINDS,
     Evidence,
+    FileVerdict,
     Label,
-    Verdict,
     json_lines,
     parse,
     read_labels,
@@ -243,7 +243,7 @@ def _compose(
 ) -> Label:
     targets = tuple(sorted(each.path for each in evidence))
     ranked = ranked_paths(repository, question)
-    verdicts = [Verdict(each, each in targets, why.get(each) or "it is a target") for each in ranked]
+    verdicts = [FileVerdict(each, each in targets, why.get(each) or "it is a target") for each in ranked]
     content: dict[str, Any] = {
         "repository": repository.name,
         "question": question,

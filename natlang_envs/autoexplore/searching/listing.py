@@ -123,5 +123,4 @@ class SearchView:
 
 @lru_cache(maxsize=4_096)
 def search_view_of(repository: Repository, question: str, order: Order, budget: int) -> SearchView:
-    """Return the lists of a question, shared by all environments that ask it."""
     return SearchView(repository, question, order, budget)

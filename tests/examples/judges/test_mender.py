@@ -97,7 +97,7 @@ def test_the_agent_plays_the_games_that_training_counted(trained: list[TrainedJu
     counted = wins(agent.network, bugs)
     for start, env in bugs.envs.items():
         assert [played(agent, env, name)[1] for name in bugs.names] == counted[start]
-        assert trained[-1].won[start] == sum(counted[start]) / len(bugs.names)
+        assert trained[-1].won[f"from the {start}"] == sum(counted[start]) / len(bugs.names)
 
 
 def test_drawn_games_repeat_by_the_numbers_of_an_episode(trained: list[TrainedJudge], bugs: Bugs) -> None:

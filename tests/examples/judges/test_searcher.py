@@ -161,7 +161,7 @@ def test_without_negatives_the_shortest_way_is_played(tmp_path: Path) -> None:
 
 
 def test_words_of_paths_hint_at_words_that_such_files_have_more_often() -> None:
-    assert hinted(("workflow", "zebra"), ".github/workflows/test.yml") == [True, False]
+    assert hinted(("workflow", "zebra"), ".github/workflows/test.yml")[:2] == [True, False]
 
 
 def test_games_of_one_question_in_two_repositories_are_kept_apart(walker: list[TrainedJudge], tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from natlang_envs.alfworld.engine.game import parse_game, read_game_file
 from natlang_envs.alfworld.engine.world import World
 from natlang_envs.alfworld.exemplars import exemplar
 from natlang_envs.alfworld.plans import reference
-from natlang_envs.alfworld.textworld.backend import borrowed
+from natlang_envs.alfworld.textworld.backend import process_state_kept
 from natlang_envs.alfworld.textworld.export import export_game, folder_of, game_of
 from natlang_envs.errors import UsageError
 from tests.natlang_envs.alfworld.test_folder import IDS, put
@@ -150,7 +150,7 @@ def test_commands_that_are_no_strings_are_refused_in_a_line_and_nothing_is_playe
 @needs_textworld
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_package_s_class_says_the_same(seed: int, tmp_path: Path) -> None:
-    with borrowed(), faster():
+    with process_state_kept(), faster():
         real_class: Any = import_module("alfworld.agents.environment").get_environment("AlfredTWEnv")
 
         tasks = ("generated/seen/pick_clean_then_place_in_recep/401/007", "mixed/pick_two_obj_and_place/220/951")

@@ -18,7 +18,7 @@ from natlang_envs.alfworld.engine.game import parse_game, read_game_file
 from natlang_envs.alfworld.engine.grammar import NOTHING_HAPPENS
 from natlang_envs.alfworld.engine.world import World
 from natlang_envs.alfworld.plans import reference
-from natlang_envs.alfworld.textworld.backend import borrowed
+from natlang_envs.alfworld.textworld.backend import process_state_kept
 from natlang_envs.alfworld.textworld.export import game_of
 from natlang_envs.errors import UsageError
 from tests.pages import blocks
@@ -142,7 +142,7 @@ def test_the_imports_that_the_page_s_diffs_add_are_there() -> None:
 @pytest.mark.parametrize("name", DRIVERS)
 def test_a_program_of_each_kind_sees_what_it_sees_of_the_package(name: str, games: list[str], tmp_path: Path) -> None:
     settings = config_of(tmp_path, 12)
-    with borrowed(), faster():
+    with process_state_kept(), faster():
         real = list(DRIVERS[name](theirs(), settings, games[:2], 12))
     own = list(DRIVERS[name](ours(), settings, games[:2], 12))
     for number, (one, other) in enumerate(zip_longest(own, real)):

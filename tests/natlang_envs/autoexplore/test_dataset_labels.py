@@ -35,8 +35,8 @@ from natlang_envs.autoexplore.dataset.export import state_actions, write_export
 from natlang_envs.autoexplore.dataset.labels import (
     Elsewhere,
     Evidence,
+    FileVerdict,
     Label,
-    Verdict,
     parse,
     read_labels,
     write_labels,
@@ -75,7 +75,7 @@ def label_of(repository: Repository, question: str, target: str, evidence: str) 
         depth=target.count("/"),
         kind="documentation",
         difficulty=difficulty_of(question, (target,)),
-        bm25=tuple(Verdict(path, path == target, "it is about something else") for path in ranked),
+        bm25=tuple(FileVerdict(path, path == target, "it is about something else") for path in ranked),
     )
 
 

@@ -50,11 +50,9 @@ class MenderAgent:
         self._turns: dict[np.random.Generator, _MenderTurn] = {}
 
     def __call__(self, view: AgentInput) -> str:
-        """Return the next command."""
         return self._turn(view).command
 
     def chances(self, view: AgentInput, reflection: str | None) -> list[float]:
-        """Return the probability of each listed command."""
         found = self._turn(view).chances
         return [float(found[each]) for each in view.admissible_commands]
 

@@ -51,7 +51,6 @@ class MenderNetwork(nn.Module):
         return self._ranked[key]
 
     def options(self, features: Tensor) -> Tensor:
-        """Return the scores of options."""
         return (self.next(features) + self.plain(features))[:, 0]
 
     def log_probabilities(self, features: NDArray[np.float32]) -> Tensor:

@@ -100,7 +100,7 @@ def train_menders(
         return network
 
     def measure(network: MenderNetwork) -> dict[str, float]:
-        return {start: sum(won) / len(won) for start, won in wins(network, validation).items()}
+        return {f"from the {start}": sum(won) / len(won) for start, won in wins(network, validation).items()}
 
     stages = {stage: partial(by_reward, at, starts) for at, (stage, starts) in enumerate(BY_REWARD.items(), 1)}
     about = {**train.about, **asdict(settings)}
@@ -224,7 +224,6 @@ def script(seen: OptionFeatures, options: Sequence[Option]) -> list[int]:
 
 
 def _first_fitting(options: Sequence[Option], *ways: Callable[[Option], bool]) -> list[int]:
-    """Return the options that fit the first of the conditions that any fits."""
     found = ([at for at, each in enumerate(options) if fits(each)] for fits in ways)
     return next(filter(None, found), [])
 

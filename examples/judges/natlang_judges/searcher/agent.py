@@ -48,7 +48,6 @@ class SearcherAgent:
         self._begun: dict[np.random.Generator, dict[tuple[str, ...], list[str]]] = {}
 
     def __call__(self, view: AgentInput) -> str:
-        """Return the next command."""
         if not view.path:  # a game begins
             self._begun[view.rng] = {}
         done, begun = tuple(step.action for step in view.path), self._begun.setdefault(view.rng, {})
@@ -65,7 +64,6 @@ class SearcherAgent:
         return commands[0]
 
     def chances(self, view: AgentInput, reflection: str | None) -> list[float]:
-        """Return the probability of each listed command."""
         found = dict.fromkeys(view.admissible_commands, 0.0)
         begun = self._begun.get(view.rng, {}).get(tuple(step.action for step in view.path))
         scores, steps = (None, ([], [], [])) if begun else self._think(view)

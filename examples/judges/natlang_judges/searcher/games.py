@@ -25,7 +25,6 @@ class Questions:
         self.hard = torch.tensor([hard for _, _, hard in found])
 
     def games(self, rows: Tensor) -> Games:
-        """Return a game of each question in `rows`."""
         known = padded([self._numbers[row] for row in rows.tolist()])
         return Games(known, known.pop("targets"))
 

@@ -86,7 +86,6 @@ class WalkQuestions:
         self._have = torch.zeros(len(questions), files, dtype=torch.bool)
 
     def games(self, rows: Tensor) -> WalkGames:
-        """Return a game of each question in `rows`."""
         return WalkGames(self, rows)
 
     def look(self, rows: Tensor, files: Tensor) -> None:
@@ -117,9 +116,10 @@ def _numbers_of_map(known: FolderMap, extra: int) -> dict[str, np.ndarray]:
 
 def _numbers_of(asked: WalkQuestion, stems: tuple[str, ...], known: FolderMap) -> dict[str, np.ndarray]:
     names = [path.rpartition("/")[2] for path in known.files]
-    heads = [folder[-1] if folder else "" for folder, _ in known.pages]
-    ways = ["/".join(folder) for folder, _ in known.pages]
-    onward = np.zeros(len(known.pages), bool)  # the pages on the way to a target
+    folders = [*(page.folder for page in known.pages), ()]  # of the page that is never open, too
+    heads = [folder[-1] if folder else "" for folder in folders]
+    ways = ["/".join(folder) for folder in folders]
+    onward = np.zeros(len(folders), bool)  # the pages on the way to a target
     for file in (known.files.index(path) for path in asked.targets if path in known.files):
         page = known.page_of[file]
         while not onward[page]:
@@ -209,7 +209,6 @@ class WalkGames:
         }
 
     def observe(self) -> tuple[Tensors, WalkState]:
-        """Return what the network sees."""
         maps = self.maps
         page_of, opener, all_steps = (self.questions.of_map[name] for name in ("page_of", "opener", "steps"))
         page_of, opener, steps = page_of[maps], opener[maps], all_steps[maps, self.here].float()
