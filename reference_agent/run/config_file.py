@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, fields, is_dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -18,6 +18,7 @@ from reference_agent.curriculum import Stage
 from reference_agent.run.config import Config, RLConfig, TeacherConfig
 
 EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
+_SILENT = "without a reflector (reflect = false)"
 # Names of settings in other trainers.
 _SYNONYMS = {"ratio": "clip", "clip_range": "clip", "epsilon": "clip", "max_grad_norm": "max_norm"}
 
@@ -36,12 +37,15 @@ def load_config(
     (relative to it) states only what differs from that file; `base` may also be a list, in which later files win.
     """
     content: dict[str, Any] = {}
+    own: dict[str, Any] = {}  # what the user's file and settings give; presets may hold more than a run needs
     named = () if path is None else (path,) if path.is_file() else preset_files(path) or (path,)
     if over is not None:
         of_task = over.parent / over.stem / f"{path.parent.name if path and not path.is_file() else ''}.toml"
         named = (*named, over, *((of_task,) if of_task.exists() else ()))
     for file in named:
         content = _merged(content, _read(file, ()))
+        if not file.resolve().is_relative_to(EXPERIMENTS):
+            own = _merged(own, {name: value for name, value in _toml(file, ()).items() if name != "base"})
     for setting in settings or []:
         key, separator, value = setting.partition("=")
         if not separator:
@@ -49,11 +53,52 @@ def load_config(
         given = _parsed(value)
         for name in reversed(key.split(".")):
             given = {name: given}
-        content = _merged(content, given)
+        content, own = _merged(content, given), _merged(own, given)
     if for_many and isinstance(rl := content.get("rl"), dict):
         others = {*algorithm_names()} - {_algorithm(rl)}
         content = {**content, "rl": {name: value for name, value in rl.items() if name not in others}}
-    return parse_config(content)
+    config = parse_config(content)
+    if not for_many:
+        _refuse_unused(config, own)
+    return config
+
+
+def _refuse_unused(config: Config, own: dict[str, Any]) -> None:
+    """Raise `UsageError` for a setting of the user's own that the others leave without effect."""
+    policy, rl, model = config.sft_policy, config.rl, config.model
+    no_steps = not config.one_model and not policy.steps
+    first_steps = [f"sft_policy.{each.name}" for each in fields(policy) if each.name != "steps"]
+    shared = [f"sft_policy.{name}" for name in ("steps", "learning_rate", "weight_decay", "max_norm")]
+    sizes = [f"model.{name}" for name in ("layers", "width", "inner", "heads", "positions", "mimetic")]
+    rules: list[tuple[object, Iterable[str], str]] = [
+        (not config.reflect, ("reflections", "reflection_tokens", "sft_reflector.", "collect.restarts"), _SILENT),
+        (not config.reflect, ("sft_policy.doubt",), "without reflections"),
+        (config.head != "labels", ("sft_policy.smoothing",), f"with the head {config.head!r}, which has no labels"),
+        (config.one_model, shared, "in one model, which has those of sft_reflector"),
+        (no_steps, (*first_steps, "collect.policy_negatives"), "in a warm start of no steps"),
+        (not any(stage.iterations for stage in config.curriculum), ("rl.",), "in a curriculum without iterations"),
+        (not rl.validate_every, ("rl.validate_episodes", "rl.patience"), "while rl.validate_every is 0"),
+        (rl.dropout == "off", ("rl.dropout_rate",), "while rl.dropout is 'off'"),
+        (not model.is_tiny, sizes, f"on {model.name!r}: they make a tiny model"),
+        (not model.is_tiny, ("warmup.",), f"on {model.name!r}, which is pretrained"),
+        (not model.lora_rank, ("model.lora_alpha", "model.lora_targets"), "without adapters (lora_rank = 0)"),
+    ]
+    default, now = _leaves(as_tables(Config())), _leaves(as_tables(config))
+    given = [name for name in _leaves(own) if now.get(name) != default.get(name)]
+    for applies, names, why in rules:
+        unused = [name for name in given if any(name == each or name.startswith(each) for each in names)]
+        if applies and unused:
+            raise UsageError(f"{unused[0]} has no effect {why}: leave it out")
+    changed = [stage for stage in config.curriculum if stage.advance_after != Stage().advance_after]
+    if "curriculum" in own and any(not stage.advance_at for stage in changed):
+        raise UsageError("curriculum.advance_after has no effect while advance_at is 0: leave it out")
+
+
+def _leaves(tables: dict[str, Any], above: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in tables.items():
+        found |= _leaves(value, f"{above}{name}.") if isinstance(value, dict) else {f"{above}{name}": value}
+    return found
 
 
 def _parsed(value: str) -> Any:
@@ -78,8 +123,19 @@ def _read(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
     """Return a file's settings merged into those of its base; `above` are the files that it is a base of."""
     if path.resolve() in above:
         raise UsageError(f"{path} is a base of itself: change its base")
+    content = _toml(path, above)
+    bases = content.pop("base", [])
+    below: dict[str, Any] = {}
+    for base in bases if isinstance(bases, list) else [bases]:
+        if not isinstance(base, str):
+            raise UsageError(f"{path}: base must be the name of a config file, or a list of them, not {bases!r}")
+        below = _merged(below, _read(path.parent / base, (*above, path.resolve())))
+    return _merged(below, content)
+
+
+def _toml(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         said = f", the base of {above[-1]}," if above else ""
         tops = sorted(each.stem for each in EXPERIMENTS.glob("*.toml"))
@@ -88,13 +144,6 @@ def _read(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
         raise UsageError(f"{path}{said} does not exist: name a config file, or a preset: {near}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise UsageError(f"{path} is not a TOML file: {reason(error)}") from None
-    bases = content.pop("base", [])
-    below: dict[str, Any] = {}
-    for base in bases if isinstance(bases, list) else [bases]:
-        if not isinstance(base, str):
-            raise UsageError(f"{path}: base must be the name of a config file, or a list of them, not {bases!r}")
-        below = _merged(below, _read(path.parent / base, (*above, path.resolve())))
-    return _merged(below, content)
 
 
 def _of_tasks() -> list[str]:

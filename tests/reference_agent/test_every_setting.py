@@ -31,7 +31,7 @@ from reference_agent.run.config import (
     SFTConfig,
     TeacherConfig,
 )
-from reference_agent.run.config_file import parse_config
+from reference_agent.run.config_file import load_config, parse_config
 from reference_agent.run.pipeline import check_environments
 from reference_agent.run.stages import stage_key
 from tests.support.corridor import Corridor
@@ -320,6 +320,39 @@ def test_a_setting_changes_the_result_or_is_refused(
         if key not in unchanged:
             unchanged[key] = of(before, "before")
         assert unchanged[key] != of(changed, "changed")
+
+
+# Of a config, only what the user gives is refused: from presets it inherits more than it needs.
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (["reflect=false", "sft_policy.doubt=0.2"], r"^sft_policy\.doubt has no effect without reflections"),
+        (["reflect=false", "reflection_tokens=9"], "^reflection_tokens has no effect without a reflector"),
+        (["reflect=false", "sft_reflector.steps=9"], r"^sft_reflector\.steps has no effect without a reflector"),
+        (["head='saycan'", "sft_policy.smoothing=0.1"], r"^sft_policy\.smoothing has no effect with the head 'saycan'"),
+        (["players='one'", "sft_policy.steps=9"], r"^sft_policy\.steps has no effect in one model"),
+        (["sft_policy.steps=0", "sft_policy.batch=9"], r"^sft_policy\.batch has no effect in a warm start of no steps"),
+        (["model.lora_alpha=32"], r"^model\.lora_alpha has no effect without adapters"),
+        (["model.name='gpt2'", "model.layers=2"], r"^model\.layers has no effect on 'gpt2': they make a tiny model"),
+        (["model.name='gpt2'", "warmup.steps=2"], r"^warmup\.steps has no effect on 'gpt2', which is pretrained"),
+        (["curriculum=[]", "rl.batch=8"], r"^rl\.batch has no effect in a curriculum without iterations"),
+        ([f"curriculum=[{{env='{PICKUP}', advance_after=3}}]"], r"^curriculum\.advance_after has no effect while"),
+    ],
+)
+def test_a_setting_given_to_a_run_that_has_no_effect_is_refused(settings: list[str], words: str) -> None:
+    with pytest.raises(UsageError, match=f"{words}.*: leave it out$"):
+        load_config(None, settings)
+    load_config(None, settings, for_many=True)
+
+
+def test_what_a_file_of_the_users_own_says_is_given_and_what_a_preset_says_is_not(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text("reflect = false\n[sft_policy]\ndoubt = 0.3\n")
+    with pytest.raises(UsageError, match=r"^sft_policy\.doubt has no effect without reflections"):
+        load_config(file)
+    assert load_config(Path("presets/shipped"), ["reflect=false"]).sft_policy.doubt
 
 
 def test_heads_have_the_names_of_the_settings(model: LanguageModel) -> None:
