@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -43,12 +45,14 @@ def pytest_make_parametrize_id(val: object) -> str | None:
     return None
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_pycollect_makeitem(collector: pytest.Module | pytest.Class) -> Generator[None, Any, Any]:
     """Refuse tests whose id is too long to be read or typed."""
-    parameters = {item.nodeid: getattr(item, "callspec", None) for item in items}
-    long = [nodeid for nodeid, spec in parameters.items() if spec and len(spec.id) > ID_LIMIT]
-    if long:
-        raise pytest.UsageError(f"{len(long)} tests have parameters of over {ID_LIMIT} characters: {long[0][:300]}")
+    made = yield
+    for item in made if isinstance(made, list) else ():
+        if (spec := getattr(item, "callspec", None)) and len(spec.id) > ID_LIMIT:
+            raise collector.CollectError(f"parameters of over {ID_LIMIT} characters: {item.name[:300]}")
+    return made
 
 
 @pytest.fixture

@@ -193,6 +193,7 @@ def test_what_an_agent_knows_by_heart_shows_as_the_gap_of_live_and_static(beside
     assert row.gap_interval.high < -0.9
 
 
+@pytest.mark.slow
 def test_a_recording_of_the_better_of_two_tries_does_not_pass(beside: Path, calendar: Calendar) -> None:
     commit("audited:Drawing", BOARD, MONTH, "chosen", beside=beside)
     calendar.set("2027-02-02")

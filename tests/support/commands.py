@@ -31,7 +31,7 @@ warmup = {copy_steps = 3, steps = 3, direction_steps = 2, batch = 8}
 collect = {trajectories = 3, policy_trajectories = 2, negatives = 2, wordings = 1, restarts = false}
 sft_reflector = {steps = 4}
 sft_policy = {steps = 4}
-rl = {batch = 6, group = 2, minibatch = 16, checkpoint_every = 1}
+rl = {batch = 6, minibatch = 16, checkpoint_every = 1}
 curriculum = [{env = "NatLang/DangerousTaxi-Pickup-v0", iterations = 3}]
 """
 _CHAT = 'history = 10\nteacher = {name = "openai", model = "m", workers = 2}\n'

@@ -49,8 +49,13 @@ def environment(**changes: str) -> dict[str, str]:
 
 def explore_here(*arguments: str, stdin: str = "", **changes: str) -> subprocess.CompletedProcess[str]:
     """Run the command in this process; for what gets no signal."""
-    changes = {**{name: None for name in os.environ if "OPENAI" in name}, "COLUMNS": "80", "NO_COLOR": "1", **changes}
-    return run_here("natlang", "explore", *arguments, stdin=stdin, environment=changes)
+    environment = {
+        **{name: None for name in os.environ if "OPENAI" in name},
+        "COLUMNS": "80",
+        "NO_COLOR": "1",
+        **changes,
+    }
+    return run_here("natlang", "explore", *arguments, stdin=stdin, environment=environment)
 
 
 def ask(chat: Chat, folder: Path, *arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
