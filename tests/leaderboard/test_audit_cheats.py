@@ -23,7 +23,7 @@ from tests.reference_agent.conftest import trained_run
 __all__ = ["here"]  # a fixture
 
 
-@pytest.mark.parametrize("cheat", ["FramePeek", "HeapPeek", "Labels"])
+@pytest.mark.parametrize("cheat", ["FramePeek", pytest.param("HeapPeek", marks=pytest.mark.slow), "Labels"])
 def test_a_cheat_wins_in_the_environments_process_and_fails_its_audit(tmp_path: Path, cheat: str) -> None:
     _, trajectories = evaluate(load_agent(f"audited:{cheat}"), PROTOCOL, out=tmp_path / "run", batch=1)
     assert all(each.success for each in trajectories)

@@ -114,7 +114,8 @@ def files_of_others(here: Path) -> str:
 @pytest.mark.parametrize(
     "change",
     [
-        *(changed_weights, another_reflector, a_link_to_a_player, files_of_others),
+        *(changed_weights, a_link_to_a_player, files_of_others),
+        pytest.param(another_reflector, marks=pytest.mark.slow),
         *(pytest.param(each, marks=pytest.mark.slow) for each in (another_player, the_policy_before_rl)),
     ],
     ids=lambda change: change.__name__,
@@ -129,6 +130,7 @@ def test_a_player_that_was_changed_after_its_entry_is_refused(
     assert ranks(here / "submissions") == {"agent": None}
 
 
+@pytest.mark.slow
 def test_a_player_is_ranked_as_it_was_published_and_not_as_it_was_trained(here: Path, trained: Trained) -> None:
     published = f"reflect-rl:{here}/players/one.json"
     entry = entry_of(f"reflect-rl:{trained.runs[0]}", here, deterministic=True)

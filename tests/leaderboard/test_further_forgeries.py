@@ -93,7 +93,7 @@ NOTED = {
 
 
 @pytest.mark.parametrize(
-    "agent", [pytest.param(each, marks=() if each in ("Noted", "Elsewhere") else pytest.mark.slow) for each in NOTED]
+    "agent", [pytest.param(each, marks=() if each == "Noted" else pytest.mark.slow) for each in NOTED]
 )
 def test_what_was_noted_beforehand_helps_nobody(here: Path, agent: str) -> None:
     shown, says = NOTED[agent]

@@ -136,6 +136,7 @@ def test_a_round_is_played_from_commitment_to_rank_by_commands(
     assert build(SUBMISSIONS, tmp_path / "site").exists()
 
 
+@pytest.mark.slow
 def test_a_rank_is_the_mean_of_the_last_three_rounds_and_one_that_was_not_played_counts_as_lost(
     beside: Path, calendar: Calendar
 ) -> None:

@@ -56,7 +56,13 @@ def test_a_limit_that_was_asked_for_is_part_of_the_spec() -> None:
 
 
 @pytest.mark.parametrize(
-    "case", [Case(TAXI, {"map": "generated"}), Case(EXPLORE, EMBEDDED), Case(HOUSE, {"horizon": 3})], ids=str
+    "case",
+    [
+        pytest.param(Case(TAXI, {"map": "generated"}), marks=pytest.mark.slow),
+        Case(EXPLORE, EMBEDDED),
+        Case(HOUSE, {"horizon": 3}),
+    ],
+    ids=str,
 )
 def test_max_episode_steps_is_as_in_sync(case: Case) -> None:
     vector_equals_sync(Case(case.env_id, {**case.kwargs, "max_episode_steps": 3}))

@@ -326,6 +326,7 @@ def test_wrong_names_are_one_line(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_seeds_and_methods_are_chosen_and_several_seeds_have_students_interval(tmp_path: Path) -> None:
     plan = make_plan(TARGETS["figure2"], SMOKE, tmp_path / "out", methods=["rlft-only"], seeds=[0, 1])
     assert plan.command.startswith("reflect-rl reproduce figure2 --preset smoke --method rlft-only --seed 0 --seed 1 ")

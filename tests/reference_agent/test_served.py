@@ -69,6 +69,7 @@ def test_a_served_reflector_trains_the_same_policy(trained: Path, tmp_path: Path
     assert sum(len(each["prompt"]) for each in asked) == sum(row["reflections"] for row in here)
 
 
+@pytest.mark.slow
 def test_sampled_reflections_and_those_of_an_adapter_can_be_served(tmp_path: Path) -> None:
     sampled = ("reflections='sampled'", "model.lora_rank=2", "players='adapters'")
     _, asked = served(tmp_path / "run", *sampled, says="Go.")

@@ -331,6 +331,7 @@ def test_what_is_asked_about_made_up_lists_is_answered_truly() -> None:
     assert 0.4 < np.mean(found) < 0.65
 
 
+@pytest.mark.slow
 def test_a_tiny_model_learns_to_repeat_the_command_that_is_named() -> None:
     from reference_agent.models.saycan import SayCanPolicy
     from reference_agent.tiny.making import make_tiny  # torch, which nothing else here needs

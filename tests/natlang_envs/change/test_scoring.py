@@ -148,7 +148,9 @@ def test_a_cheat_is_no_win(task: CodeTask, name: str) -> None:
     assert found.kind == "unsolved", found
 
 
-@pytest.mark.parametrize("name", ["gift-cards/2fe02e485fed1786", "invoice-match/61df4e3611f538ad"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("gift-cards/2fe02e485fed1786", marks=pytest.mark.slow), "invoice-match/61df4e3611f538ad"]
+)
 def test_a_table_of_answers_is_no_win_where_few_arguments_tell_right_from_wrong(name: str) -> None:
     task = next(code_tasks(split)[name] for split in ("train", "validation", "test") if name in code_tasks(split))
     path = task.pieces[0][0]

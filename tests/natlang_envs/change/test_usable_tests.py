@@ -93,6 +93,7 @@ def test_what_cannot_be_used_is_left_out_in_one_line_and_nothing_else(good: Path
     assert sorted(path.relative_to(good) for path in good.rglob("*") if "__pycache__" not in path.parts) == before
 
 
+@pytest.mark.slow
 def test_slow_tests_are_left_out_until_the_rest_fits(good: Path) -> None:
     slow = "from time import process_time\ndef spin(seconds):\n    end = process_time() + seconds\n"
     slow += "    while process_time() < end: pass\n"
