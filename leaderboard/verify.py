@@ -7,11 +7,15 @@ the actions earn; it cannot prove who chose them.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import gymnasium
@@ -20,7 +24,7 @@ from leaderboard.copies import refuse_copies
 from leaderboard.result import ReplayResult
 from leaderboard.rounds import check_live, protocol_of
 from leaderboard.schema import SUBMISSION_FILE, SUBMISSIONS, Submission, one_line, read_bounded, read_submission
-from natlang_envs import __version__
+from natlang_envs import SANDBOXED, __version__
 from natlang_envs.env import strip_unless_listed
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.causes import no_causes
@@ -42,6 +46,7 @@ MAX_TRAJECTORIES_BYTES = 32 * 1024 * 1024  # packed
 _PLAIN_HEAD = b"\x1f\x8b\x08\0\0\0\0\0"  # gzip, deflate, no name, no comment, no time
 
 _Key = tuple[str, int, int]
+_Replay = tuple[Trajectory, int, list[dict[str, Any]]]  # the episode, its unlisted actions, the infos of its steps
 
 
 class MissingDataError(UsageError):
@@ -224,31 +229,25 @@ def _check_order(found: list[_Key], expected: list[_Key], protocol: Protocol) ->
 
 
 def _replayed(protocol: Protocol, recording: Recording, digest: str) -> ReplayResult:
-    env = _make(protocol)
     episodes, actions = hashlib.sha256(), hashlib.sha256()
     played_steps = invalid = 0
     causes = no_causes(protocol)
     outcomes: list[Trajectory] = []
-    try:
-        for number, line in enumerate(recording.lines(), 1):
-            recorded = _parsed(number, line)
-            played, unlisted, infos = _replay(env, recorded)
-            problem = difference(recorded, played)
-            # The same values can be written differently: lone surrogates, -0.0, spaces, doubled keys.
-            if problem is None and line_of(played) != line:
-                problem = "its line is not as the runner writes it"
-            if problem is not None:
-                raise UsageError(f"{TRAJECTORIES_FILE}, line {number}, {_name(_key(recorded))}: {problem}")
-            episodes.update(line)
-            actions.update(repr((_key(played), played.actions)).encode())
-            played_steps += len(played.actions)
-            invalid += unlisted
-            if protocol.explains:
-                causes.add(played, [info["why"] for info in infos], [info["feedback"] for info in infos])
-            # The score needs no texts, which would fill the memory.
-            outcomes.append(replace(played, actions=("",) * len(played.actions), reflections=()))
-    finally:
-        env.close()
+    for number, (line, recorded, (played, unlisted, infos)) in enumerate(_replays(protocol, recording), 1):
+        problem = difference(recorded, played)
+        # The same values can be written differently: lone surrogates, -0.0, spaces, doubled keys.
+        if problem is None and line_of(played) != line:
+            problem = "its line is not as the runner writes it"
+        if problem is not None:
+            raise UsageError(f"{TRAJECTORIES_FILE}, line {number}, {_name(_key(recorded))}: {problem}")
+        episodes.update(line)
+        actions.update(repr((_key(played), played.actions)).encode())
+        played_steps += len(played.actions)
+        invalid += unlisted
+        if protocol.explains:
+            causes.add(played, [info["why"] for info in infos], [info["feedback"] for info in infos])
+        # The score needs no texts, which would fill the memory.
+        outcomes.append(replace(played, actions=("",) * len(played.actions), reflections=()))
     earned = score(outcomes, plan_lengths(protocol))
     return ReplayResult(
         trajectories_sha256=digest,
@@ -271,6 +270,30 @@ def _replayed(protocol: Protocol, recording: Recording, digest: str) -> ReplayRe
     )
 
 
+def _replays(protocol: Protocol, recording: Recording) -> Iterator[tuple[bytes, Trajectory, _Replay]]:
+    """Yield each line with its episode and its replay, in order; what runs in sandboxes uses every core."""
+    cores = (os.cpu_count() or 1) if protocol.env_id in {each.id for each in SANDBOXED} else 1
+    envs = [_make(protocol) for _ in range(cores)]
+    idle: SimpleQueue[gymnasium.Env[str, str]] = SimpleQueue()
+    for env in envs:
+        idle.put(env)
+
+    def replay(number: int, line: bytes) -> tuple[bytes, Trajectory, _Replay]:
+        recorded, env = _parsed(number, line), idle.get()
+        try:
+            return line, recorded, _replay(env, recorded)
+        finally:
+            idle.put(env)
+
+    pool = ThreadPoolExecutor(cores)
+    try:
+        yield from (map if cores == 1 else pool.map)(replay, count(1), recording.lines())
+    finally:
+        pool.shutdown(cancel_futures=True)
+        for env in envs:
+            env.close()
+
+
 def _make(protocol: Protocol) -> gymnasium.Env[str, str]:
     """Return the environment, once each task of the protocol is known to be on this machine."""
     try:
@@ -281,7 +304,7 @@ def _make(protocol: Protocol) -> gymnasium.Env[str, str]:
     return env
 
 
-def _replay(env: gymnasium.Env[str, str], recorded: Trajectory) -> tuple[Trajectory, int, list[dict[str, Any]]]:
+def _replay(env: gymnasium.Env[str, str], recorded: Trajectory) -> _Replay:
     """Play the actions again; return the episode, the number of unlisted actions, and the info of each step."""
     steps = play_again(env, recorded)
     try:
