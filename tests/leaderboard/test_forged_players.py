@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -145,7 +146,8 @@ def test_a_player_is_ranked_as_it_was_published_and_not_as_it_was_trained(here: 
 def test_a_recording_of_ones_own_under_the_checkpoint_of_another_is_not_ranked(here: Path) -> None:
     victim = f"reflect-rl:{here}/players/one.json"
     entry = entry_of(planner("I am that model."), here, spec=victim, deterministic=True)
-    assert "actions of an agent that does not draw are other ones" in judged(entry, victim)
+    problem = judged(entry, victim)  # by how sure the little trained model is
+    assert re.search("actions of an agent that does not draw are other ones|are only all but as likely", problem)
     assert "this agent has none" in judged(entry, "forging:agreeable")
     assert ranks(here / "submissions") == {"agent": None}
 
