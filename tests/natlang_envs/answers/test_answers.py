@@ -129,20 +129,21 @@ def test_an_answer_of_ten_kilobytes_takes_a_millisecond() -> None:
     assert min(times) < 0.001
 
 
-BIG = 2_000_000
 HOSTILE = [
     *("\0", "\u202e", "```\n", "<think>", "</think>", '{"a":', "[", "Action: ", "<action>", "(", "\n", "move south "),
     *("<plan>", "{'a':", "<|channel|>", "(a)", "Wait, ", "Observation: ", "\\boxed{", "$", "**", "not ", "A. "),
 ]
 
 
+@pytest.mark.parametrize("megabytes", [2, pytest.param(10, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("piece", HOSTILE)
-def test_megabytes_of_anything_take_time_by_their_length(piece: str) -> None:
+def test_megabytes_of_anything_take_time_by_their_length(piece: str, megabytes: int) -> None:
+    text = piece * (megabytes * 1_000_000 // len(piece))
     begun = time.process_time()
-    read_answer(piece * (BIG // len(piece)), TAXI)
-    read_answer(f"<think>{piece * (BIG // len(piece))}</think>Action: move south", TAXI)
+    read_answer(text, TAXI)
+    read_answer(f"<think>{text}</think>Action: move south", TAXI)
     read_answer(piece * (190_000 // len(piece)), TAXI)
-    assert time.process_time() - begun < 2
+    assert time.process_time() - begun < 0.8 * megabytes + 0.4
 
 
 @given(st.text(alphabet="ab .:\n`'\"*<>{}[]()/\\_-0123Actionmovesuth\u200b\ue000\ue001", max_size=200))
