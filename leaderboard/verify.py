@@ -45,6 +45,8 @@ from natlang_envs.trajectory import (
 MAX_TRAJECTORIES_BYTES = 32 * 1024 * 1024  # packed
 _PLAIN_HEAD = b"\x1f\x8b\x08\0\0\0\0\0"  # gzip, deflate, no name, no comment, no time
 
+CORES = min(2, os.cpu_count() or 1)  # that a replay or an audit may use: each holds an environment
+
 _Key = tuple[str, int, int]
 _Replay = tuple[Trajectory, int, list[dict[str, Any]]]  # the episode, its unlisted actions, the infos of its steps
 
@@ -271,8 +273,8 @@ def _replayed(protocol: Protocol, recording: Recording, digest: str) -> ReplayRe
 
 
 def _replays(protocol: Protocol, recording: Recording) -> Iterator[tuple[bytes, Trajectory, _Replay]]:
-    """Yield each line with its episode and its replay, in order; what runs in sandboxes uses every core."""
-    cores = (os.cpu_count() or 1) if protocol.env_id in {each.id for each in SANDBOXED} else 1
+    """Yield each line with its episode and its replay, in order; what runs in sandboxes uses two cores."""
+    cores = CORES if protocol.env_id in {each.id for each in SANDBOXED} else 1
     envs = [_make(protocol) for _ in range(cores)]
     idle: SimpleQueue[gymnasium.Env[str, str]] = SimpleQueue()
     for env in envs:

@@ -17,10 +17,10 @@ from typing import Unpack
 import numpy as np
 
 from leaderboard.audit.agent_process import AgentOptions, AgentProcess, start_agent
-from leaderboard.audit.sessions import CORES, AuditSession, StepChances, in_parallel
+from leaderboard.audit.sessions import AuditSession, StepChances, in_parallel
 from leaderboard.rounds import check_committed_agent
 from leaderboard.schema import Submission
-from leaderboard.verify import beside_of, verify
+from leaderboard.verify import CORES, beside_of, verify
 from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import agent_names

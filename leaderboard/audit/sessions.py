@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -18,7 +17,6 @@ from natlang_envs.prompt import PathStep
 from natlang_envs.trajectory import Trajectory
 
 DRIFT = 0.05  # nats by which the recorded action may be less likely than the one chosen now, on another machine
-CORES = min(2, os.cpu_count() or 1)  # that an audit may use
 _BATCH = 64  # episodes at a time, of an agent that decides for many
 _T = TypeVar("_T")
 _S = TypeVar("_S")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Final
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from typing import Final, Protocol
 
 from natlang_envs.env import Outcome
 from natlang_envs.repository.navigation import FolderPage
@@ -28,6 +29,18 @@ WHOLE: Final = {
 FILLING: Final = frozenset(("to", "into", "the", "folder", "file", "directory", "in"))
 QUOTES: Final = " \t\r\n'\"`"
 
+LOST_SEARCHES: Final = {
+    "id": Why("wrong answer", "This file does not answer the question."),
+    "exit": Why("left", "The search ended without an answer."),
+}
+
+
+class HasKind(Protocol):
+    """The effect of a listed command."""
+
+    @property
+    def kind(self) -> str: ...
+
 
 def why(place: FolderPage, command: str, outcome: Outcome) -> Why | None:
     """Return why a command did nothing, or ended the search without success.
@@ -37,14 +50,22 @@ def why(place: FolderPage, command: str, outcome: Outcome) -> Why | None:
         command: As given.
         outcome: What it led to.
     """
+    return unknown_or_lost(command, outcome, place.moves, partial(_worded, place), LOST_SEARCHES)
+
+
+def unknown_or_lost(
+    command: str,
+    outcome: Outcome,
+    effects: Mapping[str, HasKind],
+    worded: Callable[[str], Why],
+    lost: Mapping[str, Why],
+) -> Why | None:
+    """Return why a command is unknown, by `worded`, or why its kind of effect lost the episode, by `lost`."""
     if outcome.feedback.startswith(unknown_command(command)):
-        return _worded(place, command)
-    if not outcome.terminated or outcome.success or command not in place.moves:
+        return worded(command)
+    if not outcome.terminated or outcome.success or command not in effects:
         return None
-    kind = place.moves[command].kind
-    if kind == "id":
-        return Why("wrong answer", "This file does not answer the question.")
-    return Why("left", "The search ended without an answer.") if kind == "exit" else None
+    return lost.get(effects[command].kind)
 
 
 def _worded(place: FolderPage, command: str) -> Why:

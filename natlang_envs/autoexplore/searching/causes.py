@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
-from natlang_envs.autoexplore.causes import FILLING, QUOTES, VERBS, WHOLE, no_verb, spelt
+from natlang_envs.autoexplore.causes import (
+    FILLING,
+    LOST_SEARCHES,
+    QUOTES,
+    VERBS,
+    WHOLE,
+    no_verb,
+    spelt,
+    unknown_or_lost,
+)
 from natlang_envs.autoexplore.searching.episode import SearchEpisode
 from natlang_envs.autoexplore.searching.listing import AGAIN
 from natlang_envs.env import Outcome
-from natlang_envs.repository.texts import unknown_command
 from natlang_envs.repository.words import stem
 from natlang_envs.why import Why
 
@@ -28,14 +37,7 @@ def why(episode: SearchEpisode, command: str, outcome: Outcome) -> Why | None:
         command: As given.
         outcome: What it led to.
     """
-    if outcome.feedback.startswith(unknown_command(command)):
-        return _worded(episode, command)
-    if not outcome.terminated or outcome.success or command not in episode.moves:
-        return None
-    kind = episode.moves[command].kind
-    if kind == "id":
-        return Why("wrong answer", "This file does not answer the question.")
-    return Why("left", "The search ended without an answer.") if kind == "exit" else None
+    return unknown_or_lost(command, outcome, episode.moves, partial(_worded, episode), LOST_SEARCHES)
 
 
 def _worded(episode: SearchEpisode, command: str) -> Why:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Final
 
-from natlang_envs.autoexplore.causes import FILLING, QUOTES, VERBS, WHOLE, no_verb, spelt
+from natlang_envs.autoexplore.causes import FILLING, QUOTES, VERBS, WHOLE, no_verb, spelt, unknown_or_lost
 from natlang_envs.change.listed_edits.episode import ChangeEpisode
 from natlang_envs.change.listed_edits.views import EDITS, EditableSource
 from natlang_envs.env import Outcome
-from natlang_envs.repository.texts import HERE, NEXT, PREVIOUS, SUBMIT, TEST, UNDO, UP, unknown_command
+from natlang_envs.repository.texts import HERE, NEXT, PREVIOUS, SUBMIT, TEST, UNDO, UP
 from natlang_envs.why import Why
 
 _WHOLE: Final = {
@@ -26,6 +27,11 @@ _VERBS: Final = {
     **dict.fromkeys(("edit", "change", "apply", "replace", "modify", "fix"), "edit"),
 }
 
+_LOST: Final = {
+    "submit": Why("wrong repair", "Tests fail with what was submitted."),
+    "exit": Why("left", "The work ended without a repair."),
+}
+
 
 def why(episode: ChangeEpisode, command: str, outcome: Outcome) -> Why | None:
     """Return why a command did nothing, or ended the work without a repair.
@@ -35,14 +41,7 @@ def why(episode: ChangeEpisode, command: str, outcome: Outcome) -> Why | None:
         command: As given.
         outcome: What it led to.
     """
-    if outcome.feedback.startswith(unknown_command(command)):
-        return _worded(episode, command)
-    if not outcome.terminated or outcome.success or command not in episode.effects:
-        return None
-    kind = episode.effects[command].kind
-    if kind == "submit":
-        return Why("wrong repair", "Tests fail with what was submitted.")
-    return Why("left", "The work ended without a repair.") if kind == "exit" else None
+    return unknown_or_lost(command, outcome, episode.effects, partial(_worded, episode), _LOST)
 
 
 def _worded(episode: ChangeEpisode, command: str) -> Why:
