@@ -65,7 +65,7 @@ def load_config(
 
 def _refuse_unused(config: Config, own: dict[str, Any]) -> None:
     """Raise `UsageError` for a setting of the user's own that the others leave without effect."""
-    policy, rl, model = config.sft_policy, config.rl, config.model
+    policy, model = config.sft_policy, config.model
     no_steps = not config.one_model and not policy.steps
     no_iterations = config.curriculum and not any(stage.iterations for stage in config.curriculum)
     first_steps = [f"sft_policy.{each.name}" for each in fields(policy) if each.name != "steps"]
@@ -78,8 +78,6 @@ def _refuse_unused(config: Config, own: dict[str, Any]) -> None:
         (config.one_model, shared, "in one model, which has those of sft_reflector"),
         (no_steps, (*first_steps, "collect.policy_negatives"), "in a warm start of no steps"),
         (no_iterations, ("rl.",), "in a curriculum without iterations"),
-        (not rl.validate_every, ("rl.validate_episodes", "rl.patience"), "while rl.validate_every is 0"),
-        (rl.dropout == "off", ("rl.dropout_rate",), "while rl.dropout is 'off'"),
         (not model.is_tiny, sizes, f"on {model.name!r}: they make a tiny model"),
         (not model.is_tiny, ("warmup.",), f"on {model.name!r}, which is pretrained"),
         (not model.lora_rank, ("model.lora_alpha", "model.lora_targets"), "without adapters (lora_rank = 0)"),
