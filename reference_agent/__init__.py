@@ -21,6 +21,7 @@ teachers/    M_R, which reflects and acts
 families/    what one family of environments needs
 tiny/        how the tiny model is made and warmed up
 baselines/   models without fine-tuning
+start/       from the file of a game to its players and its board
 memory/      a player who remembers its repositories
 paper/       the paper's tables and figures
 
