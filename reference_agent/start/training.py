@@ -30,6 +30,8 @@ GOAL = 0.95  # share of validation games
 FIRST = 25  # trajectories
 _TRY = 60.0  # seconds
 _COPIES = 150
+_ENOUGH = 0.9  # of new states, after which no larger model is tried
+_BEHIND = 0.2  # of new states, which a larger model makes good
 _ASKED = 36  # states by which a reflector is judged
 _GAMES = 24  # of validation, at most
 _FOLLOWS = 0.95  # as often as a policy has to choose as the teacher
@@ -129,10 +131,14 @@ class Trainer:
     def train(self) -> tuple[Candidate, Result]:
         """Return the best players that were met. Raises `UsageError` if no model learns to read the game."""
         first = self._collected(FIRST)
-        tried = [self._tried(name, first) for name in self._models]
-        chosen = max(tried, key=lambda each: each.right)  # the smaller one, where both are as good
-        if len(tried) > 1:
-            self._told.line(f"chosen: {chosen.name}")
+        tried: list[Candidate] = []
+        for name in self._models:  # the smallest first
+            tried.append(self._tried(name, first))
+            if tried[-1].right >= _ENOUGH:
+                break
+        # A large model has taken few steps in a minute.
+        chosen = tried[-1] if tried[-1].right > tried[0].right - _BEHIND else tried[0]
+        self._told.line(f"{chosen.name} goes on")
         try:
             return chosen, self._rounds(chosen)
         except UsageError as error:

@@ -16,6 +16,7 @@ from reference_agent.models.language_model import LanguageModel
 from reference_agent.run.config import CollectConfig, ModelConfig, WarmupConfig
 from reference_agent.run.progress import ProgressLines, Say, say
 from reference_agent.sft import learned
+from reference_agent.state import StateFunction
 from reference_agent.teachers.base import Teacher
 from reference_agent.tiny.warmup import Added, replaced, warm_up
 
@@ -42,6 +43,7 @@ def tiny_for(
     seed: int = 1,
     steps: int | None = None,
     say: Say = say,
+    state: StateFunction | None = None,
 ) -> LanguageModel:
     """Return a tiny model that reads an environment and finds the label of a named command.
 
@@ -55,6 +57,7 @@ def tiny_for(
         history: How much of the path p(s) shows; see `natlang_envs.prompt.state_prompt`.
         seed: Seed of the weights and lessons.
         steps: The most updates of the lesson on labels; by default it ends where they are read well.
+        state: A function of task, path, observation and commands that returns p(s), in place of `history`.
         say: Called with a line of progress now and then, and at the end with what was learned beside chance.
 
     Raises:
@@ -63,7 +66,7 @@ def tiny_for(
     """
     if steps is not None and steps < 1:
         raise UsageError(f"steps is {steps}: give 1 or more")
-    told, samples = ProgressLines(say), played(env, teacher, history)
+    told, samples = ProgressLines(say), played(env, teacher, history, state)
     model = new_tiny(samples, seed)
     told.check(lambda: learned(model, samples), now=True)
     reads = teach_to_read(model, samples, _COPIES, steps, seed, told.step)
@@ -103,13 +106,15 @@ def teach_to_read(
     return warm_up(model, samples, lessons, tell, lambda *_: added).get("labels", 0) == levels
 
 
-def played(env: Environment | Stage, teacher: Teacher | str, history: History) -> list[Example]:
+def played(
+    env: Environment | Stage, teacher: Teacher | str, history: History, state: StateFunction | None = None
+) -> list[Example]:
     stage = for_learning(env if isinstance(env, Stage) else Stage(env), False)
     made = stage.make()
     games = len(set(islice(made.tasks.ids(), _GAMES)))
     made.close()
     settings = CollectConfig(trajectories=games, policy_trajectories=games, policy_negatives=True, failures=True)
-    return collect(stage, teacher, settings, history=history)
+    return collect(stage, teacher, settings, history=history, state=state)
 
 
 def telling_words(samples: Sequence[Example]) -> list[str]:
