@@ -182,7 +182,7 @@ class Trainer:
         config = ModelConfig(lora_rank=16, precision="auto")
         players = Players.of(name, config, head="saycan", history=self._history)
         rate = {"batch": 8, "learning_rate": 2e-3}
-        return Candidate(name, players, SFTConfig(steps=40, **rate), PolicySFTConfig(steps=10, batch=8), reads=False)
+        return Candidate(name, players, SFTConfig(steps=20, **rate), PolicySFTConfig(steps=10, batch=8), reads=False)
 
     def _teach(self, made: Candidate, examples: list[Example], steps: int) -> None:
         self.steps += steps
