@@ -80,6 +80,7 @@ def recall(
     updates: Annotated[int, typer.Option(min=0, help="Updates by reward; 0: imitation alone.")] = 120,
     curriculum: Annotated[bool, typer.Option(help="By reward, begin with files that lie near the top.")] = True,
     negatives: Annotated[bool, typer.Option(help="The teacher reads files that do not answer, too.")] = True,
+    reflections: Annotated[bool, typer.Option(help="The policy is told what was read.")] = True,
 ) -> None:
     """Teach a player who remembers: a memory, imitation, then reward, chosen on known_validation. A run resumes."""
     from reference_agent.families.autoexplore.memory.run import train_player
@@ -90,7 +91,9 @@ def recall(
     train, validation = (questions_of(split, folders) for split in ("known_train", "known_validation"))
     if not train or not validation:
         raise UsageError("no training question is about these repositories: use `reflect-rl remember` and recall:FILE")
-    lessons = RecallTraining(epochs=epochs, updates=updates, curriculum=curriculum, negatives=negatives)
+    lessons = RecallTraining(
+        epochs=epochs, updates=updates, curriculum=curriculum, negatives=negatives, reflections=reflections
+    )
     tell = ProgressLines(partial(typer.echo, err=True)).step
     found = train_player(
         out, folders, train, validation, model, lessons, tell, seeds=seeds, questions=questions, device=device

@@ -30,7 +30,7 @@ from reference_agent.memory.judging import LiftJudge, Scale, WordJudge
 from reference_agent.memory.names import NameMemory
 from reference_agent.memory.plan import PlanWeights
 from reference_agent.memory.player import ABOUT, LIFT, MEMORY, POLICY
-from reference_agent.memory.policy import GoalPolicy
+from reference_agent.memory.policy import GoalPolicy, policy_of
 from reference_agent.run.fingerprint import claim_inputs
 
 Report = Callable[[str, int, int, float], None]
@@ -79,8 +79,7 @@ def train_player(
                 if not file.exists():
                     start = out / f"policy-sft-{seed}.safetensors" if stage == "rl" else None
                     write_whole(file, _taught(stage, start, games, held, settings, lessons, seed, report))
-                policy = GoalPolicy()
-                policy.load_state_dict(load(file.read_bytes()))
+                policy = policy_of(file.read_bytes(), file)
                 greedy = share(policy, held, settings)
                 found.append(StageScore(f"{stage}, seed {seed}", greedy, share(policy, held, settings, seed)))
                 if best is None or greedy > best[0]:
@@ -141,7 +140,7 @@ def _taught(
 ) -> bytes:
     """Return the weights after a stage; by reward those that won most validation games, the start included."""
     torch.manual_seed(seed)
-    policy = GoalPolicy()
+    policy = GoalPolicy(lessons.reflections)
     if start is None:
         imitate(policy, games, settings, lessons, seed)
         return save(policy.state_dict())

@@ -161,6 +161,7 @@ class RecallTraining(NamedTuple):
         entropy: What the entropy of a choice is worth, in rewards.
         curriculum: By reward, begin with targets at most one folder deep, then two.
         negatives: The teacher reads in vain before it reads a right file.
+        reflections: The policy is told what was read.
     """
 
     epochs: int = 6
@@ -172,6 +173,7 @@ class RecallTraining(NamedTuple):
     entropy: float = 0.01
     curriculum: bool = True
     negatives: bool = True
+    reflections: bool = True
 
 
 class GoalChoice(NamedTuple):
