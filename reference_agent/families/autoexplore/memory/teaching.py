@@ -8,7 +8,7 @@ says what is remembered and was read.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
 from pathlib import Path
@@ -31,6 +31,7 @@ from reference_agent.memory.policy import GoalPolicy, features
 
 Report = Callable[[int, int, float], None]
 SETTINGS = PlanWeights()
+_REMEMBERED_STATES = 100_000  # some 400 MB
 
 
 class Kept(NamedTuple):
@@ -244,17 +245,31 @@ class Drawn(NamedTuple):
 
 
 def draw(
-    policy: GoalPolicy, game: Kept, settings: PlanWeights, chance: torch.Generator, cost: float = 1.0
+    policy: GoalPolicy,
+    game: Kept,
+    settings: PlanWeights,
+    chance: torch.Generator,
+    cost: float = 1.0,
+    met: dict[Hashable, tuple[list[FileGoal], Tensor]] | None = None,
+    chances: dict[Hashable, Tensor] | None = None,
 ) -> tuple[Drawn, PlayedGame]:
+    """Sample a game; `met` keeps goals and features for further games, `chances` what this policy makes of them."""
     taken: list[GoalChoice] = []
+    met, chances = ({} if each is None else each for each in (met, chances))
 
     @torch.no_grad()
     def chooser(situation: RecallSituation) -> FileGoal | None:
-        found = goals(situation, settings)
+        shown = tuple((path, len(judged)) for path, judged in situation.judgements.items())
+        state = game.label, situation.walk.here, situation.left, shown
+        if state not in met:
+            found = goals(situation, settings)
+            met[state] = found, features(situation, found, settings)
+        found, inputs = met[state]
         if not found:
             return None
-        inputs = features(situation, found, settings)
-        chosen = int(torch.multinomial(policy(inputs).softmax(0), 1, generator=chance))
+        if state not in chances:
+            chances[state] = policy(inputs).softmax(0)
+        chosen = int(torch.multinomial(chances[state], 1, generator=chance))
         taken.append(GoalChoice(inputs, chosen))
         return found[chosen]
 
@@ -279,7 +294,11 @@ def reinforce(
     """Reinforce by reward, and yield the share of validation games won greedily after each tenth of the updates."""
     optimizer = torch.optim.Adam(policy.parameters(), lr=lessons.rate / 3)
     chance = torch.Generator().manual_seed(seed)
+    states: dict[Hashable, tuple[list[FileGoal], Tensor]] = {}
     for update in range(lessons.updates):
+        chances: dict[Hashable, Tensor] = {}
+        if len(states) > _REMEMBERED_STATES:
+            states.clear()
         deepest = update * 4 // lessons.updates + 1 if lessons.curriculum else HORIZON
         met = [game for game in games if game.depth <= deepest or deepest > 2]
         questions = torch.randint(len(met), (lessons.questions,), generator=chance).tolist()
@@ -288,7 +307,10 @@ def reinforce(
         advantages: list[float] = []
         won = 0
         for question in questions:
-            drawn = [draw(policy, met[question], settings, chance, lessons.step) for _ in range(lessons.samples)]
+            drawn = [
+                draw(policy, met[question], settings, chance, lessons.step, states, chances)
+                for _ in range(lessons.samples)
+            ]
             rewards = torch.tensor([each.reward for each, _ in drawn]) / HORIZON
             won += sum(played.won for _, played in drawn)
             for (each, _), advantage in zip(drawn, (rewards - rewards.mean()).tolist(), strict=True):
