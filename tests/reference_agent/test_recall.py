@@ -25,10 +25,10 @@ from natlang_envs.repository.navigation import navigation_of
 from natlang_envs.repository.texts import FILE_BUDGET
 from natlang_envs.repository.tree import open_repository
 from reference_agent.families.autoexplore.memory.learning import count, remember
-from reference_agent.families.autoexplore.memory.run import StageScore, train_player
+from reference_agent.families.autoexplore.memory.run import RecallQuestions, StageScore, train_player
+from reference_agent.families.autoexplore.memory.settings import RecallTraining
 from reference_agent.families.autoexplore.memory.teaching import (
     PlayedGame,
-    RecallTraining,
     play,
     read_games,
     reward_of,
@@ -216,30 +216,31 @@ def test_what_the_agent_cannot_load_is_one_line(tmp_path: Path, memory: NameMemo
     assert load(str(tmp_path / "names.safetensors")).memory.known == memory.known
 
 
-def taught(out: Path, canal: Path, lessons: RecallTraining, **options: int) -> list[StageScore]:
+def taught(out: Path, canal: Path, lessons: RecallTraining) -> list[StageScore]:
     """Teach a player on questions that rules made."""
     labels = made_labels(open_repository(canal))[::3]
     told = [each for at, each in enumerate(labels) if at % 3]
-    return train_player(out, {"canal": canal}, told, labels[::3], "", lessons, lambda *told: None, **options)
+    questions = RecallQuestions({"canal": canal}, told, labels[::3])
+    return train_player(out, questions, lessons._replace(questions=20), lambda *told: None)
 
 
 def test_a_player_is_taught_and_a_run_that_was_stopped_resumes_to_the_same_bytes(canal: Path, tmp_path: Path):
-    lessons = RecallTraining(epochs=2, updates=4, questions=4, samples=2)
-    stages = taught(tmp_path / "one", canal, lessons, questions=20)
+    lessons = RecallTraining(epochs=2, updates=4, batch=4, samples=2)
+    stages = taught(tmp_path / "one", canal, lessons)
     assert [each.name for each in stages] == ["plan", "sft, seed 0", "rl, seed 0"]
     assert stages[0].greedy > 0.5
     files = sorted(each.name for each in (tmp_path / "one").iterdir() if each.suffix == ".safetensors")
     shutil.copytree(tmp_path / "one", tmp_path / "two")
     for name in (*(name for name in files if "policy" in name or "fold3" in name), "games-fold2.json"):
         (tmp_path / "two" / name).unlink()
-    assert taught(tmp_path / "two", canal, lessons, questions=20) == stages
+    assert taught(tmp_path / "two", canal, lessons) == stages
     assert all((tmp_path / "two" / name).read_bytes() == (tmp_path / "one" / name).read_bytes() for name in files)
     with pytest.raises(UsageError, match="holds what was made from other inputs"):
-        taught(tmp_path / "two", canal, lessons._replace(curriculum=False), questions=20)
+        taught(tmp_path / "two", canal, lessons._replace(curriculum=False))
 
 
 def test_its_policy_plays_as_in_the_games_that_it_learned_from(canal: Path, tmp_path: Path):
-    taught(tmp_path, canal, RecallTraining(epochs=2, updates=2, questions=4, samples=2), questions=20)
+    taught(tmp_path, canal, RecallTraining(epochs=2, updates=2, batch=4, samples=2))
     agent = load(str(tmp_path))
     games = read_games(tmp_path / "games-validation.json", agent.memory)
     labels = {label.id: label for label in made_labels(open_repository(canal))}
@@ -259,7 +260,7 @@ def test_its_policy_plays_as_in_the_games_that_it_learned_from(canal: Path, tmp_
 
 
 def test_a_teacher_reads_in_vain_and_names_a_right_file(canal: Path, tmp_path: Path):
-    taught(tmp_path, canal, RecallTraining(epochs=1, updates=0), questions=20)
+    taught(tmp_path, canal, RecallTraining(epochs=1, updates=0))
     games = read_games(tmp_path / "games-fold0.json", NameMemory.read(tmp_path / "memory-fold0.safetensors"))
     vain, direct = (sum(len(teach(game, PlanWeights(), negatives)) for game in games) for negatives in (True, False))
     assert vain > direct > 0

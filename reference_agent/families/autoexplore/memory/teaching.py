@@ -24,6 +24,7 @@ from natlang_envs.repository.navigation import navigation_of
 from natlang_envs.repository.texts import FILE_BUDGET
 from natlang_envs.repository.tree import open_repository
 from natlang_envs.repository.walk import PagePosition, Walk, WalkHistory
+from reference_agent.families.autoexplore.memory.settings import RecallTraining
 from reference_agent.memory.judging import Judgement, Scale, ShownPart, shown_text
 from reference_agent.memory.names import NameMemory
 from reference_agent.memory.plan import Candidate, FileGoal, PlanWeights, RecallSituation, choose, goals, located
@@ -148,35 +149,6 @@ def play(game: Kept, choose: Callable[[RecallSituation], FileGoal | None]) -> Pl
         }
 
 
-class RecallTraining(NamedTuple):
-    """How long and how fast a policy learns.
-
-    Attributes:
-        epochs: Passes over the teacher's decisions; 0 leaves imitation out.
-        updates: Updates by reward; 0 leaves reward out.
-        questions: Questions of an update.
-        samples: Games of each question in an update; their mean is the baseline.
-        rate: Of Adam in imitation; a third of it by reward.
-        step: What a step costs, of the environment's 1. At 1 the policy names its first file at once, since six steps
-            of reading cost more than they win; boards count games won.
-        entropy: What the entropy of a choice is worth, in rewards.
-        curriculum: By reward, begin with targets at most one folder deep, then two.
-        negatives: The teacher reads in vain before it reads a right file.
-        reflections: The policy is told what was read.
-    """
-
-    epochs: int = 6
-    updates: int = 120
-    questions: int = 64
-    samples: int = 8
-    rate: float = 3e-3
-    step: float = 0.05
-    entropy: float = 0.01
-    curriculum: bool = True
-    negatives: bool = True
-    reflections: bool = True
-
-
 class GoalChoice(NamedTuple):
     """Goals as features [goals, FEATURES], and the number of the chosen one."""
 
@@ -255,7 +227,8 @@ def draw(
 ) -> tuple[Drawn, PlayedGame]:
     """Sample a game; `met` keeps goals and features for further games, `chances` what this policy makes of them."""
     taken: list[GoalChoice] = []
-    met, chances = ({} if each is None else each for each in (met, chances))
+    met = {} if met is None else met
+    chances = {} if chances is None else chances
 
     @torch.no_grad()
     def chooser(situation: RecallSituation) -> FileGoal | None:
@@ -301,12 +274,12 @@ def reinforce(
             states.clear()
         deepest = update * 4 // lessons.updates + 1 if lessons.curriculum else HORIZON
         met = [game for game in games if game.depth <= deepest or deepest > 2]
-        questions = torch.randint(len(met), (lessons.questions,), generator=chance).tolist()
+        asked = torch.randint(len(met), (lessons.batch,), generator=chance).tolist()
         rows: list[Tensor] = []
         chosen: list[int] = []
         advantages: list[float] = []
         won = 0
-        for question in questions:
+        for question in asked:
             drawn = [
                 draw(policy, met[question], settings, chance, lessons.step, states, chances)
                 for _ in range(lessons.samples)
@@ -321,7 +294,7 @@ def reinforce(
         logits = policy(inputs).masked_fill(~listed, -torch.inf).log_softmax(1)
         said = logits[torch.arange(len(chosen)), torch.tensor(chosen)]
         entropy = -(logits.exp() * logits.masked_fill(~listed, 0.0)).sum(1)
-        games_drawn = lessons.questions * lessons.samples
+        games_drawn = lessons.batch * lessons.samples
         loss = -(said * torch.tensor(advantages) + lessons.entropy * entropy).sum() / games_drawn
         optimizer.zero_grad()
         loss.backward()  # pyright: ignore[reportUnknownMemberType]
