@@ -88,6 +88,10 @@ class RecallAgent:
         self._paths = WalkMemory()
         self._aims: dict[Hashable, CurrentGoal] = {}
 
+    def sampled(self) -> RecallAgent:
+        """Return an agent of the same memory and policy whose goals are sampled."""
+        return RecallAgent(self.memory, self.scale, self.settings, self.policy, sampling=True)
+
     def act(self, views: Sequence[AgentInput]) -> list[Decision]:
         return [self._decide(view, self.look(view)) for view in views]
 
@@ -257,8 +261,28 @@ def _loaded(argument: str, sampling: bool) -> RecallAgent:
     file, _, model = argument.partition("@")
     if not file:
         raise UsageError(f"agent {name} needs a memory: write --agent recall:FILE, a file of `reflect-rl remember`")
-    path, policy = Path(file), None
-    contents = contents_of(path)
+    table = os.environ.get("NATLANG_LIFTS")  # keeps lifts from one run for the next
+    found = remembering(Path(file), model, Path(table) if table else None, name)
+    if not sampling:
+        return found
+    if found.policy is None:
+        raise UsageError(f"{file} has no policy whose goals could be sampled: write --agent recall:{argument}")
+    return found.sampled()
+
+
+def remembering(path: Path, model: str, lifts: Path | None = None, name: str = "recall") -> RecallAgent:
+    """Return the agent of a memory, a folder of `reflect-rl recall` or a published player.
+
+    Args:
+        path: The file or folder.
+        model: Whose lifts it weighs; empty for words alone.
+        lifts: A table that keeps lifts from one run for the next.
+        name: The agent's name, for messages.
+
+    Raises:
+        UsageError: As `load`.
+    """
+    policy, contents = None, contents_of(path)
     memory = NameMemory.of(contents.get(MEMORY, b""), path)
     if POLICY in contents:
         from reference_agent.memory.policy import policy_of  # torch, which the plan does without
@@ -268,14 +292,11 @@ def _loaded(argument: str, sampling: bool) -> RecallAgent:
             right = f"{name}:{path}@{used}" if used else f"{name}:{path}"
             raise UsageError(f"{path} learned with {used or 'no model'}: write --agent {right}")
         policy = policy_of(contents[POLICY], path)
-    elif sampling:
-        raise UsageError(f"{path} has no policy whose goals could be sampled: write --agent recall:{argument}")
-    table = os.environ.get("NATLANG_LIFTS")  # keeps lifts from one run for the next
     lift = None
     if model:
         import torch
 
         torch.set_num_threads(1)  # the same numbers whatever else runs; --workers use the other cores
-        lift = LiftJudge(model, Path(table) if table else None)
+        lift = LiftJudge(model, lifts)
     settings = PlanWeights(lift=LIFT if model else 0.0)
-    return RecallAgent(memory, Scale(WordJudge(memory.rarity), lift), settings, policy, sampling)
+    return RecallAgent(memory, Scale(WordJudge(memory.rarity), lift), settings, policy)

@@ -25,7 +25,13 @@ from natlang_envs.repository.navigation import navigation_of
 from natlang_envs.repository.texts import FILE_BUDGET
 from natlang_envs.repository.tree import open_repository
 from reference_agent.families.autoexplore.memory.learning import count, remember
-from reference_agent.families.autoexplore.memory.run import RecallQuestions, StageScore, train_player
+from reference_agent.families.autoexplore.memory.run import (
+    RecallQuestions,
+    StageScore,
+    claim_cell,
+    train_cell,
+    train_player,
+)
 from reference_agent.families.autoexplore.memory.settings import RecallTraining
 from reference_agent.families.autoexplore.memory.teaching import (
     PlayedGame,
@@ -37,9 +43,10 @@ from reference_agent.families.autoexplore.memory.teaching import (
 from reference_agent.memory.judging import LiftJudge, Scale, ShownPart, WordJudge, read_table, shown_text, window_of
 from reference_agent.memory.names import NameMemory
 from reference_agent.memory.plan import PlanWeights
-from reference_agent.memory.player import MEMORY, POLICY, RecallAgent, load
+from reference_agent.memory.player import MEMORY, POLICY, RecallAgent, load, load_sampling
 from reference_agent.memory.policy import policy_of
 from reference_agent.models.language_model import LanguageModel
+from reference_agent.paper.tables import read_curve
 from reference_agent.run.command import app
 
 FILLER = "Boats wait in the basin until the keeper calls them by their number.\n" * 40
@@ -69,12 +76,12 @@ def agent_of(memory: NameMemory) -> RecallAgent:
     return RecallAgent(memory, Scale(WordJudge(memory.rarity)))
 
 
-def played(env: gymnasium.Env[str, str], agent: RecallAgent) -> tuple[list[str], list[str], bool]:
+def played(env: gymnasium.Env[str, str], agent: RecallAgent, seed: int = 0) -> tuple[list[str], list[str], bool]:
     """Return the commands of a game, what was said, and whether it was won."""
     observation, info = env.reset(seed=0)
     path: list[PathStep] = []
     said: list[str] = []
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     while True:
         given = AgentInput(info["task"], tuple(path), observation, tuple(info["admissible_commands"]), rng)
         (decision,) = agent.act([given])
@@ -257,6 +264,33 @@ def test_its_policy_plays_as_in_the_games_that_it_learned_from(canal: Path, tmp_
         assert load(str(tmp_path / f"{name}.json")).memory.known == agent.memory.known
     with pytest.raises(UsageError, match="learned with no model: write --agent recall:"):
         load(f"{tmp_path}@smollm2")
+
+
+def test_a_policy_of_a_run_plays_alone_sampled_and_without_reflections(canal: Path, tmp_path: Path):
+    lessons = RecallTraining(epochs=2, updates=2, batch=4, samples=2, reflections=False)
+    taught(tmp_path, canal, lessons)
+    path = tmp_path / "policy-sft-0.safetensors"
+    env = asking(canal, "What is the wheel of the gate greased with?", "docs/locks.md")
+    assert played(env, load(str(path)))[1][0] == "", "what it does not know it does not say"
+    agent = load_sampling(str(path))
+    games = {tuple(played(env, agent, seed)[0]) for seed in range(20)}
+    assert len(games) > 1
+    assert games == {tuple(played(env, agent, seed)[0]) for seed in range(20)}, "by the episode's generator alone"
+    with pytest.raises(UsageError, match="has no policy whose goals could be sampled: write --agent recall:"):
+        load_sampling(str(tmp_path / MEMORY))
+
+
+def test_a_cell_of_a_table_shares_games_and_has_a_curve(canal: Path, tmp_path: Path):
+    labels = made_labels(open_repository(canal))[::3]
+    questions = RecallQuestions({"canal": canal}, [each for at, each in enumerate(labels) if at % 3], labels[::3])
+    lessons = RecallTraining(questions=20, epochs=2, updates=3, batch=4, samples=2)
+    for seed in range(2):
+        claim_cell(tmp_path / str(seed), lessons, seed)
+        train_cell(tmp_path / str(seed), tmp_path / "shared", questions, lessons, seed, lambda *told: None)
+        assert [row["episodes"] for row in read_curve(tmp_path / str(seed))] == [8, 16, 24]
+        assert load(str(tmp_path / str(seed))).policy is not None
+    with pytest.raises(UsageError, match="holds what was made from other inputs"):
+        claim_cell(tmp_path / "1", lessons._replace(updates=4), 1)
 
 
 def test_a_teacher_reads_in_vain_and_names_a_right_file(canal: Path, tmp_path: Path):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
-from safetensors.torch import load, save
+from safetensors.torch import save
 
 from natlang_envs.autoexplore.dataset.labels import Label
 from natlang_envs.files import alone, json_line, only_process, write_whole
@@ -161,9 +161,7 @@ def known_games(
             remember(counted, rest, questions.folders, "questions").write(memory_file)
         memory = NameMemory.read(memory_file)
         if not file.exists():
-            most = lessons.questions and max(
-                1, lessons.questions if name == "validation" else lessons.questions // _FOLDS
-            )
+            most = lessons.questions and max(1, lessons.questions // (1 if name == "validation" else _FOLDS))
             drawn = sorted(labels, key=lambda label: hash_fraction(f"recall/{label.id}"))[:most]
             scale = Scale(WordJudge(memory.rarity), lift)
             kept: list[Kept] = []
