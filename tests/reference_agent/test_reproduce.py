@@ -13,6 +13,7 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
+from natlang_envs.autoexplore.dataset.catalogue import pinned_repository
 from natlang_envs.errors import UsageError
 from natlang_envs.files import only_process
 from reference_agent import processes
@@ -342,7 +343,10 @@ def test_known_repositories_have_the_methods_of_a_player_who_remembers(tmp_path:
 
 
 @pytest.mark.slow
-def test_a_column_of_known_repositories_is_made_from_nothing(tmp_path: Path) -> None:
+def test_a_column_of_known_repositories_is_made_from_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NATLANG_CACHE")  # where `natlang data fetch` put the repositories
+    if not pinned_repository("flask").is_cached:
+        pytest.skip("the repositories are not here: run natlang data fetch")
     plan = make_plan(TARGETS["figure3"], SMOKE, tmp_path, ["autoexplore-known-depth1"], split="validation")
     table = {(entry.method, entry.sampled): entry for entry in reproduce(plan, 2, silent, silent)}
     for method in ("no-negatives", "best"):
