@@ -2,5 +2,6 @@
 
 game      the environment and the teacher of a file, the conformance kit, how much of the path p(s) has to show
 training  a minute's try of each model, then twice as much until validation is won; what does not learn
+command   `start`
 board     the protocol of the game, its evaluation, its entry and its site
 """

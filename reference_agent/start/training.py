@@ -56,7 +56,7 @@ class BusyClock:
 
 
 @dataclass
-class Candidate:
+class TriedPlayers:
     """Players on one model, what they learned, and how much of it.
 
     Attributes:
@@ -128,10 +128,10 @@ class Trainer:
         env.close()
         self.steps = self.trajectories = 0  # of both together, and those of the players that are kept
 
-    def train(self) -> tuple[Candidate, Result]:
+    def train(self) -> tuple[TriedPlayers, Result]:
         """Return the best players that were met. Raises `UsageError` if no model learns to read the game."""
         first = self._collected(FIRST)
-        tried: list[Candidate] = []
+        tried: list[TriedPlayers] = []
         for name in self._models:  # the smallest first
             tried.append(self._tried(name, first))
             if tried[-1].right >= _ENOUGH:
@@ -152,7 +152,7 @@ class Trainer:
         settings = demonstrations(self._game, trajectories, self._history, split)
         return collect(self._game.stage(split), self._game.teacher, settings, history=self._history)
 
-    def _tried(self, name: str, examples: list[Example]) -> Candidate:
+    def _tried(self, name: str, examples: list[Example]) -> TriedPlayers:
         self.clock.use_threads(1 if name == "tiny" else self._threads)  # one is often the fastest for a tiny model
         began = self.clock.seconds()
         made = self._made(name)
@@ -175,16 +175,16 @@ class Trainer:
         self._told.line(f"{name}: {said} {made.right:.0%} of new states")
         return made
 
-    def _made(self, name: str) -> Candidate:
+    def _made(self, name: str) -> TriedPlayers:
         if name == "tiny":
             settings = SFTConfig(steps=200), PolicySFTConfig(steps=60)
-            return Candidate(name, Players.of(history=self._history), *settings, reads=True)
+            return TriedPlayers(name, Players.of(history=self._history), *settings, reads=True)
         config = ModelConfig(lora_rank=16, precision="auto")
         players = Players.of(name, config, head="saycan", history=self._history)
         rate = {"batch": 8, "learning_rate": 2e-3}
-        return Candidate(name, players, SFTConfig(steps=20, **rate), PolicySFTConfig(steps=10, batch=8), reads=False)
+        return TriedPlayers(name, players, SFTConfig(steps=20, **rate), PolicySFTConfig(steps=10, batch=8), reads=False)
 
-    def _teach(self, made: Candidate, examples: list[Example], steps: int) -> None:
+    def _teach(self, made: TriedPlayers, examples: list[Example], steps: int) -> None:
         self.steps += steps
         settings = replace(made.reflector, steps=steps)
         fine_tune_reflector(
@@ -195,7 +195,7 @@ class Trainer:
             lambda at, loss, _: self._told.step("reflector, loss", at, steps, loss),
         )
 
-    def _rounds(self, made: Candidate) -> Result:
+    def _rounds(self, made: TriedPlayers) -> Result:
         """Teach, and twice as much again, until validation is won, the time is over, or nothing rises any more."""
         self.clock.use_threads(1 if made.name == "tiny" else self._threads)
         best, kept = None, list[list[Tensor]]()
@@ -218,7 +218,7 @@ class Trainer:
                 return best
             trajectories, steps = 2 * trajectories, int(steps * min(2.0, left / took))
 
-    def _taught_policy(self, made: Candidate, examples: list[Example], trajectories: int) -> Result:
+    def _taught_policy(self, made: TriedPlayers, examples: list[Example], trajectories: int) -> Result:
         players = made.players
         if made.reads:
             model = players.policy

@@ -23,7 +23,7 @@ from reference_agent import Players, PolicySFTConfig, SFTConfig, tiny_for
 from reference_agent.run.command import app
 from reference_agent.sft import Learned
 from reference_agent.start.game import broken_promises, history_of, read_game
-from reference_agent.start.training import Candidate, Result, Trainer, advice
+from reference_agent.start.training import TriedPlayers, Result, Trainer, advice
 from reference_agent.tiny import own
 
 GAMES = Path(__file__).parents[2] / "examples" / "games"
@@ -183,7 +183,7 @@ def run(*arguments: str) -> tuple[int, str]:
 
 
 def test_a_trained_game_has_a_protocol_and_a_board_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = Candidate("tiny", Players.of(history=0), SFTConfig(steps=1), PolicySFTConfig(steps=1), True)
+    made = TriedPlayers("tiny", Players.of(history=0), SFTConfig(steps=1), PolicySFTConfig(steps=1), True)
     monkeypatch.setattr(Trainer, "train", lambda self: (made, Result(0.1, 0.5, 1.0, FOLLOWS, 25)))
     code, told = run(str(game()), "--model", "tiny")
     assert code == 0
