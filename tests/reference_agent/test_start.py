@@ -23,7 +23,7 @@ from reference_agent import Players, PolicySFTConfig, SFTConfig, tiny_for
 from reference_agent.run.command import app
 from reference_agent.sft import Learned
 from reference_agent.start.game import broken_promises, history_of, read_game
-from reference_agent.start.training import TriedPlayers, Result, Trainer, advice
+from reference_agent.start.training import Result, Trainer, TriedPlayers, advice
 from reference_agent.tiny import own
 
 GAMES = Path(__file__).parents[2] / "examples" / "games"
