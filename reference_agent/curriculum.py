@@ -156,9 +156,24 @@ def for_validation(stage: Stage) -> Stage:
     return replace(stage, env_kwargs={**stage.env_kwargs, "split": split})
 
 
+def validations(number: int, curve: Sequence[dict[str, float]]) -> list[tuple[float, int]]:
+    """Return the validations of stage `number` with their iterations; 0 is before the first."""
+    rows = [row for row in curve if row["stage"] == number]
+    before = [(row["validation_before"], 0) for row in rows if "validation_before" in row]
+    return before + [(row["validation"], int(row["iteration"])) for row in rows if "validation" in row]
+
+
+def best_iteration(number: int, curve: Sequence[dict[str, float]]) -> int:
+    """Return the iteration of stage `number` with the best validation, the last one of equals; 0 is before the first.
+
+    The last, since greedy games that win alike hide what more training adds to sampled ones.
+    """
+    return max(validations(number, curve))[1]
+
+
 def improves_no_more(number: int, curve: Sequence[dict[str, float]], patience: int) -> bool:
     """Return whether the last `patience` validations of stage `number` were no better than one before; 0 for never."""
-    scores = [row["validation"] for row in curve if row["stage"] == number and "validation" in row]
+    scores = [score for score, _ in validations(number, curve)]
     return 0 < patience < len(scores) and max(scores[-patience:]) <= max(scores[:-patience])
 
 

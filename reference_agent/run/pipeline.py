@@ -6,7 +6,8 @@ OUT/data/examples.jsonl  D, lines 2 to 20, with a card; OUT/answers/ caches a ch
 OUT/reflector/           R̂, line 21; while it is trained, checkpoints in OUT/.reflector.steps/
 OUT/policy-sft/          π_θ0, line 22; as above
 OUT/rl/                  checkpoints and TensorBoard events of lines 23 to 35
-OUT/policy/              the trained policy, with OUT/curve.png and OUT/curve.json
+OUT/policy/              the trained policy, the best on validation where RL is validated; OUT/policy-last/ is then
+                         the last, if it is another; OUT/curve.png and OUT/curve.json
 
 A pretrained model stays where it is; with LoRA, players and checkpoints hold adapters only. Runs may share the stages
 before RL: with a shared folder, OUT holds links to the stages that have its settings.
@@ -29,6 +30,7 @@ import torch
 from natlang_envs.errors import UsageError
 from natlang_envs.files import make_folder, only_process, write_whole
 from reference_agent import collection, processes
+from reference_agent.checkpoint import OF_TRAINING, newest
 from reference_agent.collection import Report, with_shown
 from reference_agent.curriculum import for_learning, for_validation
 from reference_agent.data_set import EXAMPLES, Example, read_examples
@@ -95,6 +97,8 @@ def train(config: Config, out: Path, report: Report, shared: Path | None = None)
             if processes.number() == 0:
                 rows = [{"episodes": config.rl.batch * number, **row} for number, row in enumerate(curve, 1)]
                 write_whole(out / "curve.json", json.dumps(rows).encode())
+                if curve and curve[-1].get("best", curve[-1]["iteration"]) != curve[-1]["iteration"]:
+                    finished(out / "policy-last", partial(_copy_player, newest(out / "rl")))
                 finished(out / "policy", policy.save)
     return out / "policy"
 
@@ -211,6 +215,13 @@ def _make_policy(config: Config, out: Path, examples: Sequence[Example], report:
         if accuracy <= chance + 2 * (chance * (1 - chance) / asked) ** 0.5:
             _log.warning(_AT_CHANCE, 100 * accuracy, 100 * chance)
     return policy
+
+
+def _copy_player(checkpoint: Path | None, folder: Path) -> None:
+    assert checkpoint is not None
+    for file in checkpoint.iterdir():
+        if file.name not in OF_TRAINING:
+            shutil.copy2(file, folder)
 
 
 def _reinforced(config: Config, out: Path, report: Report) -> tuple[LanguageModel, list[Row]]:

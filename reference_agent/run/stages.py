@@ -26,6 +26,7 @@ from reference_agent.run.fingerprint import difference
 from reference_agent.tiny.making import PICKUP, VERSION, tiny_folder, tiny_name
 
 CONFIG = "settings.json"
+POLICIES = ("policy", "policy-sft", "policy-last")  # folders of policies: the trained one, before RL, RL's last
 # Settings of training, which are not read to play: players stay playable where these settings change.
 _OF_TRAINING = {"warmup", "teacher", "collect", "sft_reflector", "sft_policy", "rl", "curriculum"}
 # Settings that a stage does not depend on. One that is forgotten here costs a stage made twice, never a wrong one.

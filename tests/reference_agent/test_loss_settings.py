@@ -21,6 +21,7 @@ from reference_agent.algorithms.policy_gradient import (
     shared,
     with_reference,
 )
+from reference_agent.checkpoint import newest
 from reference_agent.curriculum import Stage, improves_no_more
 from reference_agent.data_set import Example
 from reference_agent.models.language_model import LanguageModel
@@ -117,7 +118,8 @@ def test_episodes_count_alike_whatever_their_length() -> None:
 
 def test_a_stage_ends_where_validations_improve_no_more() -> None:
     def ends(*scores: float | None, patience: int = 2) -> bool:
-        rows = [{"stage": 1.0, **({} if score is None else {"validation": score})} for score in scores]
+        told = [{} if score is None else {"validation": score} for score in scores]
+        rows = [{"stage": 1.0, "iteration": float(at), **each} for at, each in enumerate(told, 1)]
         return improves_no_more(1, [{"stage": 0.0, "validation": 9.0}, *rows], patience)
 
     assert not ends(0.5, None, 0.4)
@@ -127,16 +129,23 @@ def test_a_stage_ends_where_validations_improve_no_more() -> None:
     assert not ends(*[0.5] * 9, patience=0)
 
 
-def test_validation_changes_nothing_that_is_learned(model: LanguageModel) -> None:
+def test_validation_changes_nothing_that_is_learned(model: LanguageModel, tmp_path: Path) -> None:
     pickup, curves, weights = "NatLang/DangerousTaxi-Pickup-v0", [], []
     for every in (0, 2):
         policy, reflector = model.copy(), Reflector(model.copy(), 4)
         settings = RLConfig(batch=4, validate_every=every, validate_episodes=3 if every else 100)
-        curves.append(reinforce(policy, reflector, Stage(pickup, 4), settings))
+        curves.append(reinforce(policy, reflector, Stage(pickup, 4), settings, folder=tmp_path / str(every)))
+        last = newest(tmp_path / str(every))
+        assert last is not None
+        policy.restore(last)
         weights.append(policy.fingerprint())
     assert weights[0] == weights[1]
     assert ["validation" in row for row in curves[1]] == [False, True, False, True]
-    scores = [row.pop("validation") for row in curves[1] if "validation" in row]
+    scores = [row.pop("validation") for row in curves[1] if "validation" in row] + [
+        curves[1][0].pop("validation_before")
+    ]
+    for row in curves[1]:
+        row.pop("best", None)
     assert set(scores) <= {0, 1 / 3, 2 / 3, 1}
     for plain, row in zip(*curves, strict=True):
         del plain["reflections"], row["reflections"]  # games of validation may have asked already
