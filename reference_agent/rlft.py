@@ -141,9 +141,9 @@ def _check(
     check_rate(policy, settings)
     check_settings(settings, policy.model, stages)
     if isinstance(policy, WritingPolicy):
-        unknown = "on a policy that writes: the {} over all texts is not known"
-        refuse_given(settings, ("entropy",), unknown.format("entropy"), "rl.")
-        refuse_given(settings.options, ("exact_kl",), unknown.format("distance"), f"rl.{settings.algorithm}.")
+        refuse_given(settings, ("entropy",), "on a policy that writes: the entropy over all texts is not known", "rl.")
+        always = "on a policy that writes, whose distance is always estimated"
+        refuse_given(settings.options, ("exact_kl",), always, f"rl.{settings.algorithm}.")
     if not (reflector and isinstance(reflector.model, ServedModel)):
         refuse_given(settings, ("reflector_endpoint",), "here: reflect-rl train asks the server", "rl.")
 

@@ -129,7 +129,7 @@ class Players:
 
         Args:
             folder: The folder.
-            policy: `"policy"`; `"policy-sft"`, the policy before RL; or `"policy-last"`, RL's last, if it was not the best.
+            policy: `"policy"`; `"policy-sft"`, the policy before RL; `"policy-last"`, RL's last, where not the best.
             config: Settings in place of the folder's own.
 
         Raises:
