@@ -83,7 +83,7 @@ def test_the_estimated_distance_and_its_gradient_are_the_exact_ones_in_expectati
     def move() -> None:
         with torch.no_grad():
             for each in policy.parameters():
-                each += 0.1 * torch.randn_like(each)
+                each += 0.05 * torch.randn_like(each)
 
     def gradient(loss: torch.Tensor) -> torch.Tensor:
         policy.model.zero_grad()
