@@ -12,7 +12,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -58,9 +58,10 @@ class Iterations(TrainingProgress):
 
 @dataclass
 class Steps(TrainingProgress):
-    """Progress of supervised fine-tuning: numbers of the examples that come next."""
+    """Progress of supervised fine-tuning: numbers of the examples that come next, and the curve, one row a step."""
 
     order: list[int]
+    curve: list[dict[str, float]] = field(default_factory=list[dict[str, float]])
 
 
 @dataclass

@@ -23,8 +23,18 @@ from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError, check_count
 from natlang_envs.files import write_whole
 from natlang_envs.prompt import History, PathStep, state_prompt
-from reference_agent.curriculum import Environment, Stage, for_learning
-from reference_agent.data_set import CARD, EXAMPLES, Card, Example, Meter, Summary, read_examples, write_examples
+from reference_agent.curriculum import Environment, Stage, for_learning, validation_beside
+from reference_agent.data_set import (
+    CARD,
+    EXAMPLES,
+    VALIDATION,
+    Card,
+    Example,
+    Meter,
+    Summary,
+    read_examples,
+    write_examples,
+)
 from reference_agent.models.tokenizer import PromptReader
 from reference_agent.players import Speaker, fitting_state
 from reference_agent.run.bounds import check_kind, refuse_given
@@ -36,6 +46,7 @@ from reference_agent.teachers.choose import CHAT, make_teacher
 
 _log = logging.getLogger(__name__)
 _SPOKEN = 48  # tokens reserved for a reflection, as many as `Reflector` writes by default
+_VALIDATED = 5  # trajectories of validation tasks
 _TRIES = 10  # tasks played, at most, for each trajectory that is wanted
 _REPEATS = 10_000  # draws of known tasks in a row after which a split is taken to have no other
 
@@ -44,10 +55,11 @@ Fit = Callable[[str, Sequence[PathStep], str, Sequence[str]], str]  # p(s) of ta
 
 
 class Collection(NamedTuple):
-    """A data set and its card."""
+    """A data set, its card, and examples of validation tasks, which both fine-tunings are validated on."""
 
     examples: list[Example]
     card: Card
+    validation: list[Example]
 
 
 class Demonstration(NamedTuple):
@@ -140,14 +152,18 @@ def collect(
 
 
 def gather(
-    config: Config, answers: Path | None = None, report: Report = lambda *_: None, fit: Fit | None = None
+    config: Config,
+    answers: Path | None = None,
+    report: Report = lambda *_: None,
+    fit: Fit | None = None,
+    validate: bool = False,
 ) -> Collection:
     """Collect the data set of a run, with its card; errors as `collect`, or the chat model cannot be reached.
 
     What the policy is shown is left to its warm start: runs that differ in that may share the data.
 
     `answers` is the folder of a chat model's cached answers, whose cost is reported as the value; `fit` composes p(s),
-    by default uncut.
+    by default uncut; `validate` collects examples of validation tasks too.
     """
     stage = for_learning(config.demonstrations, config.allow_test)
     fit = fit or cut_to_context(None, 0, config.history)
@@ -158,6 +174,7 @@ def gather(
     else:
         played = _play_until_enough(source, report)
     examples, kept, failed = _numbered(played, config.collect)
+    unseen = _of_validation(source, stage, meter is not None) if validate else "not asked for"
     if not examples and meter:
         left_out = ", ".join(f"{count} {reason}" for reason, count in meter.left_out.items())
         raise UsageError(f"kept nothing of what the chat model said: {left_out}; take another teacher.model, or a hint")
@@ -171,8 +188,22 @@ def gather(
         [each._asdict() for each in kept],
         [each._asdict() for each in failed],
         meter._asdict() if meter else None,
+        f"none: {unseen}" if isinstance(unseen, str) else f"{len(unseen)}, of {_VALIDATED} trajectories",
     )
-    return Collection(examples, card)
+    return Collection(examples, card, [] if isinstance(unseen, str) else unseen)
+
+
+def _of_validation(source: CollectionSetup, stage: Stage, chat: bool) -> list[Example] | str:
+    """Return demonstrations of validation tasks, or in words why there are none: a run trains without them too."""
+    beside = "a chat model's cost money" if chat else validation_beside(stage)
+    if isinstance(beside, str):
+        return beside
+    few = replace(source.settings, trajectories=_VALIDATED, policy_trajectories=_VALIDATED)
+    try:
+        played = _play_until_enough(source._replace(make_env=beside.make, settings=few), lambda *_: None)
+        return with_shown(_numbered(played, few)[0], few)
+    except UsageError as error:
+        return str(error)
 
 
 def _numbered(
@@ -358,4 +389,5 @@ def _go_wrong(env: NatLangEnv, action: str, idles: bool) -> _Astray | None:
 def write_collection(folder: Path, collection: Collection) -> None:
     """Write the card, then the examples: a folder that holds examples is whole."""
     write_whole(folder / CARD, (json.dumps(asdict(collection.card), indent=2) + "\n").encode())
+    write_examples(folder / VALIDATION, collection.validation)
     write_examples(folder / EXAMPLES, collection.examples)

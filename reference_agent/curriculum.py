@@ -146,13 +146,20 @@ def for_validation(stage: Stage) -> Stage:
     """Return a stage with the validation tasks beside its own. Raises `UsageError` if there are none."""
     if not isinstance(stage.env, str):
         raise UsageError("rl.validate_every plays the split 'validation' of an environment's id: register yours")
+    found = validation_beside(stage)
+    if isinstance(found, str):
+        raise UsageError(f"rl.validate_every plays validation tasks, but {found}: set it to 0")
+    return found
+
+
+def validation_beside(stage: Stage) -> Stage | str:
+    """Return a stage of an id with the validation tasks beside its own, or in words why there are none."""
     made = stage.make()
     splits, own = _takes_split(made), stage.env_kwargs.get("split")
     made.close()
     split = split_beside(own, _VALIDATION)
     if not splits or own == split:
-        why = f"learns from {split!r} itself" if splits else "has no splits"
-        raise UsageError(f"rl.validate_every plays the split {split!r}, but {stage.env} {why}: set it to 0")
+        return f"{stage.env} learns from {split!r} itself" if splits else f"{stage.env} has no splits"
     return replace(stage, env_kwargs={**stage.env_kwargs, "split": split})
 
 

@@ -285,7 +285,8 @@ def _iterate(
     check_finite(learner.optimizer)
     row: Row = {}
     if reflector:
-        row = {"reflections": float(reflector.written - written), "reflections_cut": float(reflector.cut - cut)}
+        counts = np.sum(processes.gather([(reflector.written - written, reflector.cut - cut)]), axis=0)
+        row = {"reflections": float(counts[0]), "reflections_cut": float(counts[1])}
     row |= {
         "success": float(np.mean([each.success for each in episodes])),
         "return": float(np.mean([sum(each.rewards) for each in episodes])),
