@@ -42,6 +42,7 @@ from reference_agent.run.config import CollectConfig, Config, TeacherConfig
 from reference_agent.run.fingerprint import claim_data, environment
 from reference_agent.teachers.base import Moment, Teacher, ask, plan
 from reference_agent.teachers.chat import ChatModel, ChatTeacher, chat_options, load_prompts
+from reference_agent.teachers.check import check_knowable, check_regrets
 from reference_agent.teachers.choose import CHAT, make_teacher
 
 _log = logging.getLogger(__name__)
@@ -115,9 +116,11 @@ def collect(
 
     Raises:
         UsageError: The environment has no such teacher or too few tasks, its split holds test tasks, the teacher
-            failed, no trajectory reached its goal, a setting has no effect, or the folder is of other arguments.
+            failed, no trajectory reached its goal, a student could not know what is taught (`unclear`), a setting has
+            no effect, or the folder is of other arguments.
     """
     check_kind(settings, CollectConfig)
+    check_regrets(history, settings)
     refuse_given(settings, ("env",), "here: the environment is the first argument", "collect.")
     if not (settings.negatives or settings.detours):
         refuse_given(settings, ("policy_negatives",), "without negatives or detours", "collect.")
@@ -146,6 +149,7 @@ def collect(
 
     source = CollectionSetup(stage.make, make, settings, seed, cut_to_context(reader, _SPOKEN, history))
     examples = with_shown(_numbered(_play_until_enough(source, report), settings)[0], settings)
+    check_knowable(examples, settings.unclear)
     if folder is not None:
         write_examples(folder / EXAMPLES, examples)
     return examples
@@ -165,6 +169,7 @@ def gather(
     `answers` is the folder of a chat model's cached answers, whose cost is reported as the value; `fit` composes p(s),
     by default uncut; `validate` collects examples of validation tasks too.
     """
+    check_regrets(config.history, config.collect)
     stage = for_learning(config.demonstrations, config.allow_test)
     fit = fit or cut_to_context(None, 0, config.history)
     make = partial(make_teacher, config=config.teacher)
@@ -174,6 +179,7 @@ def gather(
     else:
         played = _play_until_enough(source, report)
     examples, kept, failed = _numbered(played, config.collect)
+    known = check_knowable(examples, config.collect.unclear)
     unseen = _of_validation(source, stage, meter is not None) if validate else "not asked for"
     if not examples and meter:
         left_out = ", ".join(f"{count} {reason}" for reason, count in meter.left_out.items())
@@ -189,6 +195,7 @@ def gather(
         [each._asdict() for each in failed],
         meter._asdict() if meter else None,
         f"none: {unseen}" if isinstance(unseen, str) else f"{len(unseen)}, of {_VALIDATED} trajectories",
+        str(known),
     )
     return Collection(examples, card, [] if isinstance(unseen, str) else unseen)
 

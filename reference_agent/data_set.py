@@ -107,6 +107,7 @@ class Card:
     failed: list[dict[str, Any]]  # as above, and not in the data
     chat: dict[str, Any] | None  # a chat model's `Meter`
     validation: str = "none: collected by an older version"  # examples of validation tasks: how many, or why none
+    known: str = "What a student can know was not counted by the version that collected."  # else the table
     natlang_envs: str = __version__
 
     def total(self, name: str) -> int:
@@ -133,6 +134,7 @@ def describe(card: Card) -> str:
         f"{card.total('restarts')} of them without their path.",
         f"{card.total('skipped')} wrong actions were skipped, {len(card.failed)} trajectories missed their goal.",
         f"Examples of validation tasks: {card.validation}.",
+        card.known,
     ]
     if card.chat:
         meter = Meter(**card.chat)

@@ -122,6 +122,8 @@ class CollectConfig:
         wordings: Number of reflections requested for each state, in different words.
         policy_negatives: Whether the policy also learns from the negative examples of its trajectories.
         failures: Whether to keep trajectories that miss their goal; otherwise more tasks are played in their place.
+        unclear: Largest share of examples that a student cannot know: p(s) does not show what the reflection names,
+            quotes or regrets, or is taught with and without regret. More is refused.
         timeout: Largest number of seconds that a teacher takes for an answer; 0 for any. A chat model has its own.
     """
 
@@ -134,6 +136,7 @@ class CollectConfig:
     wordings: int = at_least(1, 1)
     policy_negatives: bool = False
     failures: bool = False
+    unclear: float = fraction(0.1)
     timeout: float = at_least(0, 300.0)
 
     def __post_init__(self) -> None:

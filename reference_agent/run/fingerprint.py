@@ -38,7 +38,8 @@ _DEEP = 5
 _MARK, _DIGITS = "#", 16  # before a digest, and how long it is
 _PROBES = 32  # tasks by which environments are told apart
 _PLAIN = (bool, int, float, str, bytes, tuple, frozenset, np.generic)
-_IGNORED = ("microbatch", "checkpoint_every", "timeout", "reflector_endpoint")  # memory, time and place alone
+# Memory, time and place alone; and what refuses.
+_IGNORED = ("microbatch", "checkpoint_every", "timeout", "reflector_endpoint", "unclear")
 _log = logging.getLogger(__name__)
 
 

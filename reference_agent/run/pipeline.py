@@ -49,6 +49,7 @@ from reference_agent.run.players import Players, load_player
 from reference_agent.run.stages import claim, link_stage, start_of
 from reference_agent.sft import CURVE, choice_accuracy, fine_tune_both, fine_tune_policy, fine_tune_reflector
 from reference_agent.teachers.chat import chat_options
+from reference_agent.teachers.check import check_regrets
 from reference_agent.teachers.choose import CHAT, make_teacher
 from reference_agent.tiny.making import base_model
 from reference_agent.tiny.untrained import tiny_llama
@@ -127,6 +128,7 @@ def check_model(config: Config) -> None:
 
 def check_environments(config: Config) -> int:
     """Make each environment of a run once, and its teacher; return the largest number of commands of a stage."""
+    check_regrets(config.history, config.collect)
     env = for_learning(config.demonstrations, config.allow_test).make()
     make_teacher(env, np.random.default_rng(0), config.teacher)
     if config.teacher.name == CHAT:
