@@ -202,8 +202,9 @@ class RLConfig:
         discount: Factor by which a reward counts less for each step that it comes later.
         normalise: What counts alike in the loss: every `"token"`, so that long episodes count more (a label is one
             token), or every `"episode"`.
-        validate_every: Iterations between greedy games of the split `"validation"`, whose success is in the curve;
-            0 for none.
+        validate_every: Iterations between greedy games of the split `"validation"`, whose success is in the curve. A
+            stage then ends with its weights that were best in them, those that it began with included; 0 for none, and
+            it ends with the last.
         validate_episodes: Number of those games.
         patience: Validations in a row without a better one than before, after which a stage ends; 0 for never.
         checkpoint_every: Iterations between checkpoints.

@@ -16,6 +16,7 @@ from reference_agent.teachers.base import named_commands, unseen_names
 
 _log = logging.getLogger(__name__)
 _DENIED = re.compile(r"\b[Nn]o [^.]*")  # "no wall between columns 3 and 4": what is not there cannot be shown
+_NUMBER = re.compile(r"'[\d.]+' is not shown(, |$)")  # which may be computed from what is shown
 _SHOWN = ("names", "quotes", "regrets")  # the rules on what p(s) shows
 _LONG = 200  # characters of an example in a table
 _STEP = re.compile(r"^- (.*?)(?:: .*)?$", re.MULTILINE)
@@ -73,7 +74,7 @@ class Knowable(NamedTuple):
 
     Attributes:
         inferable: Nothing in p(s) speaks against it.
-        invisible: The reflection names, quotes or regrets what p(s) does not show.
+        invisible: The reflection names, quotes or regrets what p(s) does not show. A number alone may be computed.
         contradictory: The same p(s) is taught with and without regret of the last step.
         first: The first invisible and the first contradictory example; empty without one.
     """
@@ -109,11 +110,17 @@ def what_can_be_known(examples: Sequence[Example]) -> Knowable:
     verdicts: dict[str, set[bool]] = defaultdict(set)
     for each in as_examples(examples):
         verdicts[each.state].add(each.negative)
-    hidden = [(each, [fault for rule, fault in _faults(each) if fault and rule in _SHOWN]) for each in examples]
-    invisible = [_told(each, faults[0]) for each, faults in hidden if faults]
-    apart = [_told(each, "and the opposite") for each, faults in hidden if not faults and len(verdicts[each.state]) > 1]
+    hidden = [(each, _hidden(each)) for each in examples]
+    invisible = [_told(each, fault) for each, fault in hidden if fault]
+    apart = [_told(each, "and the opposite") for each, fault in hidden if not fault and len(verdicts[each.state]) > 1]
     clear = len(hidden) - len(invisible) - len(apart)
     return Knowable(clear, len(invisible), len(apart), ("".join(invisible[:1]), "".join(apart[:1])))
+
+
+def _hidden(example: Example) -> str:
+    """Return what the reflection says that p(s) does not show; empty if nothing."""
+    faults = (_NUMBER.sub("", fault) for rule, fault in _faults(example) if rule in _SHOWN)
+    return next(filter(None, faults), "")
 
 
 def check_regrets(history: History, settings: CollectConfig) -> None:
