@@ -218,7 +218,7 @@ def test_the_teachers_of_other_families_say_what_is_shown_if_the_last_step_is(en
     hidden = [replace(each, state=re.sub(r"(?s)path:\n.*?\nObs", "path: none.\nObs", each.state)) for each in seen]
     assert rows(hidden)["regrets"].faults == rows(hidden)["regrets"].examples > 0
     known = what_can_be_known(hidden)
-    assert known.invisible == sum(each.negative for each in seen)
+    assert known.invisible >= sum(each.negative for each in seen)  # what only the path shows may be named too
     assert known.contradictory > 0
     with pytest.raises(UsageError, match=r"teach what a student cannot know .*collect\.unclear, which is 0\.1$"):
         check_knowable(hidden, 0.1)
