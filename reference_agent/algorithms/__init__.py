@@ -84,7 +84,7 @@ def load_algorithm(given: str | Algorithm | Callable[..., Any]) -> Algorithm:
     return found if isinstance(found, Algorithm) else Algorithm(found)
 
 
-def name_of(given: str | Algorithm | Callable[..., Any]) -> str:
+def algorithm_name(given: str | Algorithm | Callable[..., Any]) -> str:
     """Return the name of an algorithm in messages."""
     if isinstance(given, str):
         return given

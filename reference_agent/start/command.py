@@ -43,7 +43,7 @@ def start(
     told.line(f"{game.id} passes the conformance kit")
     history, hidden = history_of(game)
     if hidden:
-        told.line(f"{hidden} states are taught two ways: the teacher goes by what no state shows")
+        told.line(hidden)
     if model is None and len(names) < len(MODELS):
         told.line("tiny alone is tried: `reflect-rl models fetch smollm2` brings the other one")
     trainer = Trainer(game, history, names, 60 * minutes - _LEFT, told)

@@ -22,7 +22,7 @@ from reference_agent.collection import collect
 from reference_agent.curriculum import Stage
 from reference_agent.run.config import CollectConfig
 from reference_agent.teachers.base import Teacher, plan
-from reference_agent.teachers.check import check_demonstrations
+from reference_agent.teachers.check import check_demonstrations, what_can_be_known
 
 _SHORT_FIRST: tuple[History, ...] = (0, 1, "commands", "full")
 _FEW = 25  # trajectories by which it is chosen
@@ -150,20 +150,25 @@ def broken_promises(game: GameFile) -> Iterator[str]:
             yield f"{check.__name__}: {type(error).__name__}: {reason(error)}"
 
 
-def history_of(game: GameFile) -> tuple[History, int]:
-    """Return the shortest history with which no p(s) is taught two actions, and how many are with the best one."""
-    found: list[tuple[History, int]] = []
+def history_of(game: GameFile) -> tuple[History, str]:
+    """Return the shortest history with which no p(s) is taught two actions, and in a line what no p(s) shows."""
+    best, fewest, known = _SHORT_FIRST[0], -1, None
     for history in _SHORT_FIRST:
         examples = collect(game.stage("train"), game.teacher, demonstrations(game, _FEW, history), history=history)
         faults = next(row.faults for row in check_demonstrations(examples) if row.rule == "verdicts")
+        if fewest < 0 or faults < fewest:
+            best, fewest, known = history, faults, what_can_be_known(examples)
         if not faults:
-            return history, 0
-        found.append((history, faults))
-    return min(found, key=lambda each: each[1])
+            break
+    assert known is not None
+    if fewest:
+        return best, f"{fewest} states are taught two ways: the teacher goes by what no state shows"
+    told = f"{known.unclear:.0%} of the reflections name what their state does not show: {known.first[0]}"
+    return best, told if known.unclear > CollectConfig.unclear else ""
 
 
 def demonstrations(game: GameFile, trajectories: int, history: History, split: str = "train") -> CollectConfig:
     """Return the settings to collect so many trajectories, or one of each task of a split if these are fewer."""
     count = min(trajectories, len(game.tasks(split)))
-    # A mistake that p(s) does not show is no lesson.
-    return CollectConfig(trajectories=count, policy_trajectories=count, negatives=1 if history else 0)
+    # A mistake that p(s) does not show is no lesson. What p(s) does not show is said once, by `history_of`.
+    return CollectConfig(trajectories=count, policy_trajectories=count, negatives=1 if history else 0, unclear=1.0)
