@@ -18,6 +18,19 @@ _MOST = 100  # tasks of a protocol
 _MODULES = {"natlang": "natlang_envs.cli", "natlang-leaderboard": "leaderboard"}
 
 
+def check_board() -> None:
+    """Raise `UsageError`, before anything is trained, if the leaderboard's packages are not installed."""
+    _run("natlang-leaderboard", "--help")
+
+
+def _run(name: str, *arguments: str) -> None:
+    command = [sys.executable, "-m", _MODULES[name], *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise UsageError(f"{name} {arguments[0]} failed: {said.removeprefix(f'{name}: ')}")
+
+
 def protocol_of_game(game: GameFile) -> Protocol:
     """Return the protocol of a game: each task of the split test once, the first 100 at most."""
     env = make_env(game.id, split="test")
@@ -46,10 +59,7 @@ def make_board(game: GameFile, out: Path, facts: list[str], echo: Callable[[str]
     for command in commands:
         echo("$ " + " ".join(f'"{each}"' if " " in each else each for each in command))
         name, *arguments = command
-        module = [sys.executable, "-m", _MODULES[name], *arguments]
-        done = subprocess.run(module, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise UsageError(f"{name} {arguments[0]} failed: {done.stderr.strip().rpartition(': ')[2]}")
+        _run(name, *arguments)
     rows = json.loads((board / "site" / "leaderboard.json").read_text(encoding="utf-8"))
     name = facts[facts.index("--name") + 1]
     return next(float(each["success_rate"]) for each in rows if each["name"] == name)

@@ -26,7 +26,7 @@ def start(
     """Train players for a game of your own, and make a board of it."""
     # Imported here: torch takes seconds, and `--help` should not.
     from reference_agent.run.progress import ProgressLines, say
-    from reference_agent.start.board import make_board
+    from reference_agent.start.board import check_board, make_board
     from reference_agent.start.game import broken_promises, history_of, read_game
     from reference_agent.start.training import GOAL, MODELS, Trainer, advice, models_here
 
@@ -38,6 +38,7 @@ def start(
         raise UsageError(f"{folder} is there: choose another --out, or delete it")
     if game.written:
         told.line(f"{game.written} is written: a teacher that names the plan's command; make it say why")
+    check_board()
     if broken := list(broken_promises(game)):
         raise UsageError(f"{game.id} breaks its contract ({len(broken)} checks fail): {broken[0]}")
     told.line(f"{game.id} passes the conformance kit")
@@ -55,7 +56,7 @@ def start(
         "--model": made.name,
         "--weights": "open",
         "--method": "imitation",
-        "--teacher": f"a function, {trainer.trajectories} trajectories",
+        "--teacher": f"a function, {result.trajectories} trajectories",
         "--training-minutes": f"{trainer.clock.seconds() / 60:.1f}",
         "--disclosure": "It learned from the split train.",
     }

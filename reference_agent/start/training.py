@@ -126,27 +126,31 @@ class Trainer:
             f"{game.name}/validation", game.id, {"split": "validation"}, env.horizon, 1, episodes, "Validation."
         )
         env.close()
-        self.steps = self.trajectories = 0  # of both together, and those of the players that are kept
+        self.steps = 0  # of all reflectors together
 
     def train(self) -> tuple[TriedPlayers, Result]:
         """Return the best players that were met. Raises `UsageError` if no model learns to read the game."""
-        first = self._collected(FIRST)
-        tried: list[TriedPlayers] = []
-        for name in self._models:  # the smallest first
-            tried.append(self._tried(name, first))
-            if tried[-1].right >= _ENOUGH:
+        first, waiting = self._collected(FIRST), list(self._models)
+        tried = [self._tried(waiting.pop(0), first)]  # the smallest
+        while waiting and tried[-1].right < _ENOUGH:
+            tried.append(self._tried(waiting.pop(0), first))
+        largest = tried[-1]  # goes first unless it is behind: it has taken few steps in a minute
+        tried.sort(key=lambda each: each is not largest and each.right < largest.right + _BEHIND)
+        ended: list[tuple[TriedPlayers, Result]] = []
+        while tried or waiting:
+            players = tried.pop(0) if tried else self._tried(waiting.pop(0), first)
+            self._told.line(f"{players.name} goes on")
+            try:
+                ended.append((players, self._rounds(players)))
+            except UsageError as error:
+                if str(error) != CANNOT_READ:
+                    raise
+                self._told.line(f"{players.name} does not learn to find the command that a reflection names")
+            if ended and (ended[-1][1].won >= GOAL or self._seconds - self.clock.seconds() < 2 * _TRY):
                 break
-        # A large model has taken few steps in a minute.
-        chosen = tried[-1] if tried[-1].right > tried[0].right - _BEHIND else tried[0]
-        self._told.line(f"{chosen.name} goes on")
-        try:
-            return chosen, self._rounds(chosen)
-        except UsageError as error:
-            others = [each for each in tried if each is not chosen]
-            if str(error) != CANNOT_READ or not others:
-                raise
-            self._told.line(f"{chosen.name} does not learn to read here: {others[0].name} goes on")
-            return others[0], self._rounds(others[0])
+        if not ended:
+            raise UsageError(CANNOT_READ)
+        return max(ended, key=lambda each: each[1].won)
 
     def _collected(self, trajectories: int, split: str = "train") -> list[Example]:
         settings = demonstrations(self._game, trajectories, self._history, split)
@@ -214,7 +218,6 @@ class Trainer:
             used_up = trajectories >= all_tasks and not rises
             if best and (result.won >= GOAL or used_up or left < took / 2):
                 _restore(made.players, kept)
-                self.trajectories = best.trajectories
                 return best
             trajectories, steps = 2 * trajectories, int(steps * min(2.0, left / took))
 

@@ -21,6 +21,7 @@ from natlang_envs.errors import UsageError
 from natlang_envs.files import cache_folder
 from reference_agent import Players, PolicySFTConfig, SFTConfig, tiny_for
 from reference_agent.run.command import app
+from reference_agent.run.progress import ProgressLines
 from reference_agent.sft import Learned
 from reference_agent.start.game import broken_promises, history_of, read_game
 from reference_agent.start.training import Result, Trainer, TriedPlayers, advice
@@ -204,6 +205,43 @@ def test_a_trained_game_has_a_protocol_and_a_board_of_its_own(monkeypatch: pytes
     for line in re.findall(r"^\$ (.*)$", told, re.MULTILINE):
         assert line.startswith(("natlang evaluate --agent players:runs/game/players", "natlang-leaderboard "))
     assert run("game.py") == (2, "runs/game is there: choose another --out, or delete it")
+
+
+@pytest.mark.parametrize(
+    ("right", "won", "order"),
+    [
+        ({"tiny": 0.95, "smollm2": 0.5}, {"tiny": 1.0}, "tiny"),
+        ({"tiny": 0.95, "smollm2": 0.5}, {"tiny": 0.8, "smollm2": 0.9}, "tiny smollm2"),
+        ({"tiny": 0.6, "smollm2": 0.5}, {"smollm2": 0.2, "tiny": 0.3}, "smollm2 tiny"),
+        ({"tiny": 0.6, "smollm2": 0.3}, {"tiny": 1.0}, "tiny"),
+        ({"tiny": 0.6, "smollm2": 0.3}, {"tiny": None, "smollm2": 1.0}, "tiny smollm2"),
+        ({"tiny": 0.6, "smollm2": 0.3}, {"tiny": None, "smollm2": None}, "tiny smollm2"),
+    ],
+)
+def test_a_minute_decides_which_model_goes_on_and_what_fails_is_followed_by_the_other(
+    right: dict[str, float], won: dict[str, float | None], order: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    went_on: list[str] = []
+
+    def tried(self: Trainer, name: str, _: object) -> TriedPlayers:
+        return TriedPlayers(name, None, SFTConfig(), PolicySFTConfig(), True, right=right[name])  # type: ignore[arg-type]
+
+    def rounds(self: Trainer, made: TriedPlayers) -> Result:
+        went_on.append(made.name)
+        if (rate := won[made.name]) is None:
+            raise UsageError(own.CANNOT_READ)
+        return Result(rate, 0.5, 0.5, FOLLOWS, 25)
+
+    monkeypatch.setattr(Trainer, "_tried", tried)
+    monkeypatch.setattr(Trainer, "_rounds", rounds)
+    trainer = Trainer(read_game(game()), 0, ("tiny", "smollm2"), 900, ProgressLines(lambda _: None))
+    if set(won.values()) == {None}:
+        with pytest.raises(UsageError, match="does not learn to find the label"):
+            trainer.train()
+    else:
+        made, result = trainer.train()
+        assert result.won == won[made.name] == max(each for each in won.values() if each is not None)
+    assert went_on == order.split()
 
 
 def test_a_game_that_breaks_its_contract_is_not_trained() -> None:
