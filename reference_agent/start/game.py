@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module, invalidate_caches
@@ -14,6 +15,7 @@ import gymnasium
 from natlang_envs.conformance import CHECKS, Case, NotApplicable
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError, reason, require_choice
+from natlang_envs.evaluation import protocol_names
 from natlang_envs.files import write_whole
 from natlang_envs.make_env import importing_here, make_env
 from natlang_envs.prompt import History
@@ -54,8 +56,10 @@ class GameFile:
 
     @property
     def name(self) -> str:
-        """The name of its board."""
-        return self.id.partition(":")[0].rpartition(".")[2].replace("_", "-").strip("-").lower()
+        """The name of its board, which no board of the suite has."""
+        module = self.id.partition(":")[0].rpartition(".")[2]
+        found = re.sub(r"[^a-z0-9]+", "-", module.lower()).strip("-") or "game"
+        return f"my-{found}" if any(each.startswith(f"{found}/") for each in protocol_names()) else found
 
     def stage(self, split: str) -> Stage:
         return Stage(self.id, env_kwargs={"split": split})

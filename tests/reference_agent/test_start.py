@@ -18,12 +18,13 @@ from typer.testing import CliRunner
 
 from examples.treasure_hunt import TreasureHuntEnv
 from natlang_envs.errors import UsageError
+from natlang_envs.evaluation import protocol_names
 from natlang_envs.files import cache_folder
 from reference_agent import Players, PolicySFTConfig, SFTConfig, tiny_for
 from reference_agent.run.command import app
 from reference_agent.run.progress import ProgressLines
 from reference_agent.sft import Learned
-from reference_agent.start.game import broken_promises, history_of, read_game
+from reference_agent.start.game import GameFile, broken_promises, history_of, read_game
 from reference_agent.start.training import Result, Trainer, TriedPlayers, advice
 from reference_agent.tiny import own
 
@@ -135,6 +136,15 @@ def test_files_that_cannot_be_imported_by_name_are_refused(tmp_path: Path) -> No
         read_game(Path("my-game.py"))
     with pytest.raises(UsageError, match=r"is not below this folder: cd /"):
         read_game(GAMES / "soup.py")
+
+
+def test_the_name_of_a_board_is_plain_and_no_board_of_the_suite() -> None:
+    named = [
+        GameFile(f"{each}:X-v0", print, None).name for each in ("games.my_game", "Spiel_2", "größe", "alfworld_dev")
+    ]  # type: ignore[arg-type]
+    assert named == ["my-game", "spiel-2", "gr-e", "alfworld-dev"]
+    taken = protocol_names()[0].partition("/")[0]
+    assert GameFile(f"{taken.replace('-', '_')}:X-v0", print, None).name == f"my-{taken}"  # type: ignore[arg-type]
 
 
 def test_a_broken_promise_is_named() -> None:
