@@ -216,7 +216,7 @@ def contents_of(path: Path) -> dict[str, bytes]:
         if policy != KIND:
             raise UsageError(f"{path} plays by {policy[:40]!r} and not by what it recalls: name another agent")
         return {name: published.unpacked(file) for name, file in files.items()}
-    if (path.parent / ABOUT).is_file() and path.is_file() and path.name != MEMORY:
+    if is_policy(path):
         return {name: (path.parent / name).read_bytes() for name in (MEMORY, ABOUT)} | {POLICY: path.read_bytes()}
     if not path.is_dir():
         return {MEMORY: path.read_bytes() if path.is_file() else b""}
@@ -225,8 +225,13 @@ def contents_of(path: Path) -> dict[str, bytes]:
     return {name: (path / name).read_bytes() for name in (MEMORY, POLICY, ABOUT)}
 
 
+def is_policy(path: Path) -> bool:
+    """Return whether a file is a policy in a folder of `reflect-rl recall`."""
+    return path.suffix == ".safetensors" and path.is_file() and (path.parent / ABOUT).is_file() and path.name != MEMORY
+
+
 def publish(path: Path, player: Path) -> None:
-    """Write a memory, or a folder of `reflect-rl recall`, as a published player.
+    """Write a memory, a folder of `reflect-rl recall` or a policy in it as a published player.
 
     Raises:
         UsageError: It holds none.

@@ -258,10 +258,16 @@ def test_its_policy_plays_as_in_the_games_that_it_learned_from(canal: Path, tmp_
         env = AutoExploreEnv(repository=str(canal), question=label.question, target=label.targets)
         actions, said, won = played(env, agent)
         assert (kept.won, kept.steps) == (won, len(actions)), said
-    for source, name in ((tmp_path, "taught"), (tmp_path / MEMORY, "plain")):
+    for source, name in (
+        (tmp_path, "taught"),
+        (tmp_path / MEMORY, "plain"),
+        (tmp_path / "policy-sft-0.safetensors", "imitation"),
+    ):
         result = CliRunner().invoke(app, ["publish", str(source), str(tmp_path / f"{name}.json")])
         assert f"--agent recall:{tmp_path / name}.json" in result.output.replace("\n", ""), result.output
-        assert load(str(tmp_path / f"{name}.json")).memory.known == agent.memory.known
+        shown = load(str(tmp_path / f"{name}.json"))
+        assert shown.memory.known == agent.memory.known
+        assert (shown.policy is None) == (name == "plain")
     with pytest.raises(UsageError, match="learned with no model: write --agent recall:"):
         load(f"{tmp_path}@smollm2")
 
