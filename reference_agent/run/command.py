@@ -118,8 +118,9 @@ def kept(curve: list[dict[str, float]]) -> str:
     from reference_agent.curriculum import best_iteration, validations
 
     last, stage = curve[-1], int(curve[-1]["stage"])
-    if not (scores := validations(stage, curve)):
-        return "the last weights: rl.validate_every is 0"
+    scores = validations(stage, curve)
+    if "best" not in last:
+        return f"the last weights: {'an older version trained it' if scores else 'rl.validate_every is 0'}"
     best = best_iteration(stage, curve)
     told = f"the best of {len(scores)} validations, {max(scores)[0]:.0%} after iteration {best} of stage {stage}"
     others = "" if best == last["iteration"] else f"; the last weights, {last['validation']:.0%}, are in policy-last"

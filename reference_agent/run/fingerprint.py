@@ -103,10 +103,11 @@ def note_maker(folder: Path, device: str) -> None:
 
     Raises `UsageError` if another number of processes began: they would train other weights than were begun.
     """
-    made = _read(folder / MADE_BY) or {"sessions": []}
+    before: Any = (_read(folder / MADE_BY) or {}).get("sessions", [])
+    if not isinstance(before, list) or not all(isinstance(each, dict) and "processes" in each for each in before):
+        raise UsageError(f"{folder / MADE_BY} is damaged (it holds no sessions): choose another folder")
     now: dict[str, Any] = {**installed_versions(), "processes": processes.count(), "device": _device(device)}
     now |= {"threads": torch.get_num_threads(), "hardware": hardware()}
-    before: list[dict[str, Any]] = made["sessions"]
     if before and (began := before[-1]["processes"]) != now["processes"]:
         raise UsageError(
             f"{folder} was begun by {began} process{'es' * (began > 1)}, and {now['processes']} would make other "

@@ -112,3 +112,6 @@ def test_a_folder_of_a_function_says_it_too_and_every_other_maker(
     ]
     with pytest.raises(UsageError, match="begun by 1 process, and 2 would"):
         go_on("2")
+    (tmp_path / "made_by.json").write_text('{"sessions": [1]}')
+    with pytest.raises(UsageError, match=r"made_by\.json is damaged \(it holds no sessions\): choose another folder"):
+        go_on("1")
