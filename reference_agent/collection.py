@@ -53,7 +53,6 @@ _TRIES = 10  # tasks played, at most, for each trajectory that is wanted
 _REPEATS = 10_000  # draws of known tasks in a row after which a split is taken to have no other
 
 Report = Callable[[str, int, int, float], None]  # stage, step, steps, value
-Fit = Callable[[str, Sequence[PathStep], str, Sequence[str]], str]  # p(s) of task, path, observation and commands
 
 
 class Collection(NamedTuple):
@@ -78,10 +77,10 @@ class CollectionSetup(NamedTuple):
     make_teacher: Callable[[NatLangEnv, np.random.Generator], Teacher]
     settings: CollectConfig
     seed: int
-    fit: Fit
+    fit: StateFunction
 
 
-def cut_to_context(reader: PromptReader | None, spoken: int, shown: Shown) -> Fit:
+def cut_to_context(reader: PromptReader | None, spoken: int, shown: Shown) -> StateFunction:
     """Return a function that cuts p(s) to a model's context, if there is one, less the tokens of a reflection."""
     if reader is None:
         return partial(compose, shown)
@@ -163,7 +162,7 @@ def gather(
     config: Config,
     answers: Path | None = None,
     report: Report = lambda *_: None,
-    fit: Fit | None = None,
+    fit: StateFunction | None = None,
     validate: bool = False,
 ) -> Collection:
     """Collect the data set of a run, with its card; errors as `collect`, or the chat model cannot be reached.

@@ -139,9 +139,8 @@ def test_files_that_cannot_be_imported_by_name_are_refused(tmp_path: Path) -> No
 
 
 def test_the_name_of_a_board_is_plain_and_no_board_of_the_suite() -> None:
-    named = [
-        GameFile(f"{each}:X-v0", print, None).name for each in ("games.my_game", "Spiel_2", "größe", "alfworld_dev")
-    ]  # type: ignore[arg-type]
+    modules = ("games.my_game", "Spiel_2", "größe", "alfworld_dev")
+    named = [GameFile(f"{each}:X-v0", print, None).name for each in modules]  # type: ignore[arg-type]
     assert named == ["my-game", "spiel-2", "gr-e", "alfworld-dev"]
     taken = protocol_names()[0].partition("/")[0]
     assert GameFile(f"{taken.replace('-', '_')}:X-v0", print, None).name == f"my-{taken}"  # type: ignore[arg-type]
