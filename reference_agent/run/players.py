@@ -193,7 +193,7 @@ class Players:
         """Return options with what composes p(s), which none of them may change."""
         for each in ("history", "state"):
             if each in options:
-                raise UsageError(f"these players have history = {self.config.history!r}: say {each} in Players.of")
+                raise UsageError(f"these players have history = {self.config.history!r}: say it in Players.of")
         return {**options, "state" if callable(self._shown) else "history": self._shown}
 
     # Algorithm 1.
