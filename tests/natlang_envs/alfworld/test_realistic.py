@@ -22,6 +22,7 @@ from natlang_envs.conformance import CHECKS, Case, Check, NotApplicable
 from natlang_envs.errors import UsageError
 from tests.support.alfworld_real import needs_textworld
 from tests.support.alfworld_samples import win_by_the_plan
+from tests.support.slow import slow_unless
 from tools.alfworld.parity_recordings import EngineRecording, differences, play
 from tools.alfworld.textworld_speed import faster
 
@@ -150,10 +151,7 @@ def test_the_environment_keeps_the_contract(check: Check) -> None:
 
 
 @needs_textworld
-@pytest.mark.parametrize(
-    ("number", "task_type"),
-    [pytest.param(*each, marks=pytest.mark.slow if each[0] % 2 else ()) for each in enumerate(TASK_TYPES)],
-)
+@pytest.mark.parametrize(("number", "task_type"), slow_unless(lambda number: number % 2 == 0, enumerate(TASK_TYPES)))
 def test_a_game_is_played_as_textworld_plays_it(number: int, task_type: str) -> None:
     from natlang_envs.alfworld.textworld.backend import TextWorldWorld
 
