@@ -40,8 +40,15 @@ def fields(game: Game) -> dict[str, Any]:
     return {name: getattr(game, name) for name in Game.__dataclass_fields__ if name not in left_out}
 
 
-@pytest.mark.parametrize("task_id", draw(TASKS, 60))
-def test_a_game_can_be_won_and_is_played_as_it_is_written_down(task_id: str) -> None:
+@pytest.fixture(scope="module")
+def drawn() -> list[str]:
+    return draw(TASKS, 60)
+
+
+@pytest.mark.xdist_group("realistic games")  # one process draws them, which takes a second
+@pytest.mark.parametrize("number", range(60))
+def test_a_game_can_be_won_and_is_played_as_it_is_written_down(drawn: list[str], number: int) -> None:
+    task_id = drawn[number]
     TASKS.check(task_id)
     game = TASKS.game(task_id)
     assert game.goal.task_type == task_id.split("/")[1]
