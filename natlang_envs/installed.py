@@ -9,17 +9,18 @@ from functools import lru_cache
 from importlib.metadata import EntryPoints
 
 
-def entry_points(group: str, **named: str) -> EntryPoints:
+def entry_points(group: str, name: str | None = None) -> EntryPoints:
     """Return the entry points of a group, such as `entry_points("natlang_envs.agents", name="recall")`.
 
     `importlib.metadata.entry_points` opens a file of every installed package, which takes 10 ms each time.
     """
-    return _every(tuple((folder, _changed_at(folder)) for folder in sys.path)).select(group=group, **named)
+    found = _of_group(group, tuple((folder, _changed_at(folder)) for folder in sys.path))
+    return found if name is None else found.select(name=name)
 
 
-@lru_cache(maxsize=1)
-def _every(_: tuple[tuple[str, int], ...]) -> EntryPoints:
-    return importlib.metadata.entry_points()
+@lru_cache(maxsize=8)
+def _of_group(group: str, _: tuple[tuple[str, int], ...]) -> EntryPoints:
+    return importlib.metadata.entry_points(group=group)
 
 
 def _changed_at(folder: str) -> int:

@@ -13,7 +13,7 @@ from natlang_envs.installed import entry_points
 
 def test_a_package_that_is_installed_meanwhile_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reads, read = list[int](), importlib.metadata.entry_points
-    monkeypatch.setattr(importlib.metadata, "entry_points", lambda: reads.append(1) or read())
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda **of: reads.append(1) or read(**of))
     monkeypatch.syspath_prepend(tmp_path)
     for _ in range(3):
         assert "late" not in agent_names()
