@@ -6,7 +6,6 @@ import ast
 import importlib.util
 import shutil
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from pathlib import Path
 
 import natlang_envs
@@ -15,6 +14,7 @@ from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import BUILT_IN, ENTRY_POINTS
 from natlang_envs.evaluation.published import FILES, is_published, published_files
 from natlang_envs.evaluation.runs import digest_of
+from natlang_envs.installed import entry_points
 from natlang_envs.registration import ENVIRONMENTS
 
 _PACKAGES = ("natlang_envs", "reference_agent", "natlang_judges")
