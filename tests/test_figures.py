@@ -265,5 +265,6 @@ def test_each_figure_of_the_readme_links_to_the_row_that_it_is_of() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     linked = re.findall(r"\[(\d+)%?\]\(leaderboard/submissions/([^)]+)\)", text)
     assert len(linked) > 10
-    rates = read_ledger()
-    assert [f"{figure} is printed, {row} has {rates[row]}" for figure, row in linked if round(rates[row]) != int(figure)] == []
+    rates = {row: 100 * result(row).success_rate for _, row in linked}
+    wrong = [f"{row}: {rates[row]}, not {figure}" for figure, row in linked if round(rates[row]) != int(figure)]
+    assert wrong == []
