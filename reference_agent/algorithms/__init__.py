@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any
 
 from natlang_envs.errors import UsageError, require_choice, require_type
+from natlang_envs.installed import entry_points
 
 GROUP = "natlang_envs.algorithms"
 
