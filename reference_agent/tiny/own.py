@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice
 
 from natlang_envs.errors import UsageError
@@ -113,7 +114,10 @@ def played(
     made = stage.make()
     games = len(set(islice(made.tasks.ids(), _GAMES)))
     made.close()
-    settings = CollectConfig(trajectories=games, policy_trajectories=games, policy_negatives=True, failures=True)
+    # Mistakes are more to read; in a p(s) that shows no step they cannot be regretted. Nobody learns a verdict here.
+    settings = CollectConfig(trajectories=games, policy_trajectories=games, failures=True, unclear=1.0)
+    regrets = {"negatives": 0} if history in (0, "none") else {"policy_negatives": True}
+    settings = replace(settings, **regrets)
     return collect(stage, teacher, settings, history=history, state=state)
 
 

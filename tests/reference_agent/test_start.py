@@ -82,6 +82,14 @@ def test_a_teacher_is_written_where_there_is_none() -> None:
     assert read_game(Path("game.py")).written is None, "the user's own from now on"
 
 
+def test_a_tiny_model_reads_no_mistakes_where_p_of_s_shows_no_step() -> None:
+    none, some = (
+        sum(each.negative for each in own.played("NatLang/ALFWorld-TomatoMicrowave-v0", "oracle", history))
+        for history in (0, 1)
+    )
+    assert none == 0 < some
+
+
 def test_the_path_is_shown_where_the_observation_says_too_little() -> None:
     hides = "The last step was {self.order[self.done - 1] if self.done else 'none'}.\".lstrip()", 'Go on.".lstrip()'
     assert history_of(read_game(game("soup", hides))) == (1, "")
