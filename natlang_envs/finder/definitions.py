@@ -24,8 +24,11 @@ KEYWORD = re.compile(
     r"|namespace|object|protocol|record|macro_rules!|const|let(?: mut)?|var|val|constexpr|#\s*define)\s+"
     r"(?:\([^)]*\)\s*)?([A-Za-z_$][\w$]*)"
 )
-# A function in the manner of C: a type before the name, or the name at the beginning of the line.
-_TYPED = re.compile(r"(?:\s*[\w<>\[\],.*&:@?]+\s+[*&]*|)([A-Za-z_]\w*(?:::~?\w+)?)\s*\([^;]*$")
+# A function in the manner of C: types before the name, or the name at the beginning of the line.
+_TYPED = re.compile(
+    r"(?!\s*(?:return|else|throw|new|case|await|delete)\b)(?:\s*(?:[\w<>\[\],.*&:@?]+\s+)+[*&]*|)"
+    r"([A-Za-z_]\w*(?:::~?\w+)?)\s*\([^;]*$"
+)
 _METHOD = re.compile(r"\s*(?:(?:async|static|get|set)\s+)*\*?\s*([A-Za-z_$][\w$]*)\s*\([^)]*\)\s*\{")
 _ASSIGNED = re.compile(
     r"\s*(?:[\w$]+\.)*([A-Za-z_$][\w$]*)\s*[=:]\s*(?:async\s+)?(?:function\b|class\b|\([^)]*\)\s*=>|[\w$]+\s*=>)"
@@ -33,7 +36,8 @@ _ASSIGNED = re.compile(
 _SHELL = re.compile(r"\s*(?:function\s+)?([\w-]+)\s*\(\)")
 _KEY = re.compile(r"\s*(?:-\s+)?[\"']?([A-Za-z_][\w.-]*)[\"']?\s*[:=]")
 _SECTION = re.compile(r"\s*\[+([^\]]+)\]+\s*$")
-_HEADING = re.compile(r"(?:#{1,6}|={2,6}|<h[1-6][^>]*>)\s*(\S.*)")
+_HEADING = re.compile(r"(?:#{1,6}\s*|={2,6}\s+|<h[1-6][^>]*>)([^\s#=].*)")
+_MARKS = "#=<-~^\"'*+`"  # what a heading or the line below it begins with
 _UNDERLINE = re.compile(r"([=\-~^\"'*+#`])\1{2,}\s*$")
 _NO_NAME = re.compile(
     r"(if|for|while|switch|catch|return|else|elif|do|with|new|throw|sizeof|assert|super|function|in)$"
@@ -47,6 +51,11 @@ _RULES = (
     (re.compile(r"\.(toml|ini|cfg|conf|ya?ml|json|properties|env|editorconfig)"), (_KEY, _SECTION)),
     (re.compile(r"\.(go|rs|rb|swift|lua|jl|exs?|pl|pm|r|zig|nim|sql|graphql|py[xi]|ml|fs)"), (KEYWORD,)),
 )
+
+
+def is_page(path: str) -> bool:
+    """Return whether what a file defines are headings."""
+    return _PAGE.fullmatch(PurePosixPath(path).suffix.lower()) is not None
 
 
 def definitions(path: str, text: str, lines: list[str]) -> list[tuple[int, str]]:
@@ -125,7 +134,7 @@ def _by_rules(suffix: str, lines: list[str]) -> Iterator[tuple[int, str]]:
 
 def _headings(lines: list[str]) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(lines):
-        if len(line) > _LONGEST:
+        if line[:1] not in _MARKS or not line or len(line) > _LONGEST:
             continue
         if match := _HEADING.match(line):
             yield number, match[1].rstrip("#= ")

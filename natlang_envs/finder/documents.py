@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from natlang_envs.errors import UsageError
-from natlang_envs.finder.definitions import definitions
+from natlang_envs.finder.definitions import definitions, is_page
 from natlang_envs.repository.tree import Repository
 from natlang_envs.repository.words import pieces_of
 
@@ -79,8 +79,10 @@ def read_document(repository: Repository, path: str) -> Document:
         if line < len(blocks) * BLOCK:
             here = fields[line // BLOCK]
             here += [f":{word}" for word in pieces_of(name)]
-            if len(name) <= _LONGEST_NAME and not any(map(str.isspace, name)):
-                here += [f"={name}", f"~{folded(name)}"]
+            if len(name) <= _LONGEST_NAME:
+                here.append(f"~{folded(name)}")
+                if not is_page(path):  # a heading names what is defined elsewhere
+                    here.append(f"={name}")
     return Document(path, blocks, fields)
 
 

@@ -107,7 +107,9 @@ def find(index: FileIndex, question: str, top: int = TOP, kind: Literal["code", 
         return Answer((), 0.0)
     best = list(distinct)[:top]
     best += [path for path in list(distinct)[top:] if kind_of(path) == "code"][: CODE_BESIDE if kind == "all" else 0]
-    chance = chance_of(share / sum(distinct.values()) for share in list(distinct.values())[:FIRST])
+    first = list(distinct)[:FIRST]
+    share = sum(distinct[path] for path in first) / sum(distinct.values())
+    chance = chance_of(share, max(ranking.met[path] for path in first))
     return Answer(tuple(_look_at(index, path, distinct[path], ranking.rarity) for path in best), chance)
 
 

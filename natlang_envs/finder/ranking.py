@@ -1,8 +1,8 @@
 """Ranks the files of an index for a question, and estimates the chance that the right one is among the first three.
 
 A file's score is a sum of weighted features. The weights are those of a softmax regression on the training questions of
-the labelled dataset, in both wordings, and on user questions and names of the same repositories; the chance is
-calibrated on questions about repositories that were held out from the regression.
+the labelled dataset, in both wordings, and on user questions and names of the same repositories. The chance is
+a logistic regression on the same questions, and on questions about other repositories, which no file here answers.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _WEIGHTS = {
     "where_code": 2.414, "where_tests": 1.128, "which_code": 0.84, "how_code": 0.3, "how_to_docs": 1.898,
     "how_to_code": 0.775, "fact_code": -0.818, "fact_docs": -0.484,
 }  # fmt: skip
-_SLOPE, _SHIFT = 1.03, -0.29  # of the calibration
+_SHARE, _MET, _NEITHER = 1.258, 1.376, -1.198  # of the calibration
 
 _NAME = re.compile(r"-{0,2}[\w$][\w$.:-]*[\w$]|\w")
 _LOOKS_LIKE_A_NAME = re.compile(r"[a-z][A-Z]|\w_\w|^_\w|\w-\w|^--|[A-Z]{2}|\d")
@@ -55,17 +55,24 @@ class Ranking(NamedTuple):
 
     Attributes:
         shares: The share of the softmax of each file, best first; ties in the order of paths.
+        met: Of each file, the share of the question's words, by rarity, that stand in it or in its path.
         rarity: How rare each word of the question is.
     """
 
     shares: dict[str, float]
+    met: dict[str, float]
     rarity: dict[str, float]
 
 
-def chance_of(shares: Iterable[float]) -> float:
-    """Return the calibrated chance that the right file is among those with these shares of the softmax."""
-    share = min(max(sum(shares), 0.01), 0.995)
-    return 1 / (1 + exp(-(_SLOPE * log(share / (1 - share)) + _SHIFT)))
+def chance_of(share: float, met: float) -> float:
+    """Return the calibrated chance that the right file is among some.
+
+    Args:
+        share: Their share of the softmax.
+        met: The most that one of them meets of the question's words.
+    """
+    share = min(max(share, 0.01), 0.995)
+    return 1 / (1 + exp(-(_SHARE * log(share / (1 - share)) * met + _MET * met + _NEITHER)))
 
 
 def rank(postings: Postings, question: str) -> Ranking:
@@ -83,7 +90,7 @@ def rank(postings: Postings, question: str) -> Ranking:
     files = np.argsort(-first, kind="stable")[:_CANDIDATES]
     files = files[first[files] > 0]
     if not files.size:
-        return Ranking({}, rarity)
+        return Ranking({}, {}, rarity)
     paths = [postings.paths[file] for file in files.tolist()]
     most = sum(rarity.values()) or 1.0
     near = _Stretches(postings, files, rows)
@@ -107,7 +114,8 @@ def rank(postings: Postings, question: str) -> Ranking:
     shares /= shares.sum()
     # Rounded, so that sums in another order on another machine leave the order of equal files as it is.
     order = sorted(zip(np.round(-scores, 9).tolist(), paths, shares.tolist(), strict=True))
-    return Ranking({path: share for _, path, share in order}, rarity)
+    met = dict(zip(paths, features["words"].tolist(), strict=True))
+    return Ranking({path: share for _, path, share in order}, met, rarity)
 
 
 def _sum(postings: Postings, rows: Iterable[Numbers]) -> Numbers:
@@ -270,7 +278,10 @@ def words_alike() -> dict[str, dict[str, float]]:
     for line in (Path(__file__).parent / "alike.txt").read_text(encoding="utf-8").splitlines():
         if line.startswith("#"):
             continue
-        group = list(dict.fromkeys(stem(word) for word in line.split()))
+        words = line.split()
+        # The stems of "compress" and "compressed" differ.
+        words += [f"{word}ed" for word in words if word.endswith("ss")]
+        group = list(dict.fromkeys(stem(word) for word in words))
         for word in group:
             for other in group:
                 if word != other:
