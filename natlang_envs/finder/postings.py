@@ -154,7 +154,7 @@ class Postings:
     @property
     def worn(self) -> bool:
         """Whether a quarter of it is of files that are gone or have changed."""
-        return self.made > 1_000 and np.count_nonzero(self.file_of >= 0) < 0.75 * self.made
+        return self.made > 1_000 and int(np.count_nonzero(self.file_of >= 0)) < 0.75 * self.made
 
     def hits(self, term: str) -> Hits:
         """Return where a term stands, in the order of stretches."""

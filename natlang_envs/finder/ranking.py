@@ -91,7 +91,7 @@ def rank(postings: Postings, question: str) -> Ranking:
     files = files[first[files] > 0]
     if not files.size:
         return Ranking({}, {}, rarity)
-    paths = [postings.paths[file] for file in files.tolist()]
+    paths = [postings.paths[int(file)] for file in files]
     most = sum(rarity.values()) or 1.0
     near = _Stretches(postings, files, rows)
     has = [(row.counts > 0) | (row.path > 0) for row in rows]
