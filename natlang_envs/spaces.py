@@ -6,13 +6,18 @@ build. These two are `Text` for everything that dispatches on it (batching, wrap
 
 from __future__ import annotations
 
+import multiprocessing
 import sys
-from typing import Any, NoReturn
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from gymnasium.error import CustomSpaceError
 from gymnasium.spaces import Box, Space, Text, flatten, flatten_space, unflatten  # pyright: ignore[reportUnknownVariableType]
-from gymnasium.vector.utils import create_shared_memory  # pyright: ignore[reportUnknownVariableType]
+from gymnasium.vector.utils import (
+    create_shared_memory,  # pyright: ignore[reportUnknownVariableType]
+    read_from_shared_memory,  # pyright: ignore[reportUnknownVariableType]
+    write_to_shared_memory,  # pyright: ignore[reportUnknownVariableType]
+)
 from numpy.typing import NDArray
 
 from natlang_envs.errors import UsageError
@@ -98,10 +103,49 @@ class CommandText(UnicodeText):
         return commands[int(random.integers(len(commands)))]
 
 
+# In shared memory Gymnasium's own `Text` is read once, at the start, and loses what is not in the charset.
+_LENGTH = 4  # bytes before each text, that say how many it takes
+
+
+class SharedTexts(Sequence[str]):
+    """Texts in the memory of `AsyncVectorEnv`: each is read when it is asked for; a deep copy is a tuple of them."""
+
+    def __init__(self, memory: Any, n: int, max_length: int) -> None:
+        self._rows = np.frombuffer(memory.get_obj(), np.uint8).reshape(n, _LENGTH + 4 * max_length)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return tuple(self)[index]
+        row = self._rows[index]
+        size = int.from_bytes(row[:_LENGTH].tobytes(), "little")
+        return row[_LENGTH : _LENGTH + size].tobytes().decode("utf-8")
+
+    def __setitem__(self, index: int, text: str) -> None:
+        content = escape_surrogates(text).encode("utf-8")
+        whole = len(content).to_bytes(_LENGTH, "little") + content
+        self._rows[index, : len(whole)] = np.frombuffer(whole, np.uint8)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> tuple[str, ...]:
+        return tuple(self)
+
+
 @create_shared_memory.register(UnicodeText)
-def _no_shared_memory(space: UnicodeText, n: int = 1, ctx: Any = None) -> NoReturn:  # pyright: ignore[reportUnusedFunction]
-    # AsyncVectorEnv's default copies Text through shared memory and may hand back padding instead of the text.
-    raise CustomSpaceError(f"{space} does not fit shared memory: pass shared_memory=False to AsyncVectorEnv")
+def _create_shared(space: UnicodeText, n: int = 1, ctx: Any = multiprocessing) -> Any:  # pyright: ignore[reportUnusedFunction]
+    return ctx.Array("B", n * (_LENGTH + 4 * space.max_length))
+
+
+@read_from_shared_memory.register(UnicodeText)
+def _read_shared(space: UnicodeText, shared_memory: Any, n: int = 1) -> Any:  # pyright: ignore[reportUnusedFunction]
+    return SharedTexts(shared_memory, n, space.max_length)
+
+
+@write_to_shared_memory.register(UnicodeText)
+def _write_shared(space: UnicodeText, index: int, value: str, shared_memory: Any) -> None:  # pyright: ignore[reportUnusedFunction]
+    size = _LENGTH + 4 * space.max_length
+    SharedTexts(shared_memory, len(shared_memory) // size, space.max_length)[index] = value
 
 
 # Gymnasium's own forms of `Text` look characters up in the charset. Ours: code points plus one, filled up with zeros.

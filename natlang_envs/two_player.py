@@ -52,7 +52,8 @@ class TwoPlayerEnv(AECEnv[str, dict[str, Any], Any]):
         invalid: What an index does at which no command is listed: `"raise"`, or `"noop"` for learners without masks.
             The environment then gets an empty command, which costs a step.
         equal_spaces: Whether both players have the policy's observation space, for libraries that ask for one space.
-            The reflector's mask is then all zeros. Their actions differ in kind all the same.
+            The reflector's mask is then all ones, since any text is legal. Their actions differ in kind all the same:
+            PettingZoo's `TerminateIllegalWrapper`, which looks an action up in the mask, takes no texts.
 
     Raises:
         UsageError: `history` or `invalid` is none of what it can be.
@@ -166,11 +167,11 @@ class TwoPlayerEnv(AECEnv[str, dict[str, Any], Any]):
         """Return the observation of a player; the policy's has the reflection once it is spoken."""
         if agent not in self._action_spaces:
             require_choice("player", agent, self.possible_agents)
-        mask = np.zeros(self._slots, dtype=np.int8)
         if agent == REFLECTOR:
             text = {"text": reflection_prompt(self._state)}
-            return {**text, "action_mask": mask} if self._equal else text
+            return {**text, "action_mask": np.ones(self._slots, dtype=np.int8)} if self._equal else text
         commands = self._info["admissible_commands"]
+        mask = np.zeros(self._slots, dtype=np.int8)
         mask[: len(commands)] = 1
         return {"text": policy_prompt(self._state, self._reflection, enumerate_actions(commands)), "action_mask": mask}
 

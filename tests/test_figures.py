@@ -70,20 +70,6 @@ SEARCH, SEARCH_HARD = "autoexplore-search/v1", "autoexplore-search-hard/v1"
 CHANGE = ("autoexplore-change-line/v1", "autoexplore-change-file/v1", "autoexplore-change/v1")
 
 FIGURES = {
-    "README.md": [
-        f"imitation: {mean(f'{SMOLLM2}-sft-only-published')} of Taxi's pickups and, one seed, deliveries",
-        f"imitation: {rate(f'{DROPOFF}/v1/smollm2-sft-only-published-seed0')} of Taxi's pickups and, one seed,",
-        f"{rate(SMOLLM2_PICKUPS)[:-1]} and {rate(SMOLLM2_DELIVERIES)} in unseen cities (random-legal"
-        f" {rate(f'{PICKUP}-cities/v1/random-legal')[:-1]} and {rate(f'{DROPOFF}-cities/v1/random-legal')}),"
-        f" {rate(SMOLLM2_TOMATO)} of ALFWorld's tomatoes (paper 74%).",
-        f"RL lifts one step from {mean(f'{SMOLLM2}-one-step-published')} to {mean(f'{SMOLLM2}-reflect-rl-published')}.",
-        f"unseen cities {mean(f'{PICKUP}-cities/v1/reflect-rl-tiny-sft-only')};",
-        f"six types in unseen rooms {mean(ALFWORLD)}.",
-        f"a memory and untuned SmolLM2 win {rate(f'{KNOWN}-depth1/v1/recall-smollm2')[:-1]} and"
-        f" {rate(f'{KNOWN}-depth2/v1/recall-smollm2')} (paper 36 and 17%, BM25"
-        f" {rate(f'{KNOWN}-depth1/v1/bm25')[:-1]} and {rate(f'{KNOWN}-depth2/v1/bm25')}); in unknown ones our walker"
-        f" wins {rate('autoexplore/v1/listing-search')}.",
-    ],
     "benchmarks/results/autoexplore_known.md": [
         *(
             f"{row} | {' | '.join(whole(f'{KNOWN}{each}/v1/{name}') for each in ('-depth1', '-depth2', '', '-hard'))} |"
@@ -275,16 +261,9 @@ def test_a_wrong_figure_is_noticed() -> None:
     assert unlike("BM25 wins.", words)
 
 
-def test_the_readme_prints_what_table_2_prints() -> None:
-    """Most of these runs are not on the board."""
-    table = (ROOT / "benchmarks/results/table2.md").read_text(encoding="utf-8")
-
-    def cell(method: str, decoding: str, at: int = 3) -> str:
-        row = next(line for line in table.splitlines() if line.startswith(f"| {method} | {decoding} |"))
-        return row.split("|")[at].split()[0]
-
-    imitation, learned = (cell(method, "sampled") for method in ("SFT only, best", "Reflect-RL best"))
-    papers = [cell("Reflect-RL faithful", "sampled", at).removesuffix("%") for at in (4, 6)]
-    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    assert f"paper {' and '.join(papers)}%)" in text
-    assert f"Million-weight players: RL lifts sampled pickups from {imitation} to {learned};" in text
+def test_each_figure_of_the_readme_links_to_the_row_that_it_is_of() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    linked = re.findall(r"\[(\d+)%?\]\(leaderboard/submissions/([^)]+)\)", text)
+    assert len(linked) > 10
+    rates = read_ledger()
+    assert [f"{figure} is printed, {row} has {rates[row]}" for figure, row in linked if round(rates[row]) != int(figure)] == []

@@ -27,15 +27,22 @@ class Board:
 
     Attributes:
         table: The board's table.
-        learned: Its best row with trained weights: a ranked one, or where there is none an unranked one.
-        baseline: Its best row that was written by hand, of those that maintainers ran or audited.
+        learned: Its best ranked row with trained weights.
+        baseline: Its best ranked row that was written by hand, or one that maintainers ran: a reference line.
+        unranked: Its best row that nobody but its submitter ran: replay proves its score, and not who chose.
         plan: The environment's own plan.
     """
 
     table: Table
     learned: Row | None
     baseline: Row | None
+    unranked: Row | None
     plan: Row | None
+
+    @property
+    def best(self) -> tuple[Row | None, ...]:
+        """Its best rows, in the order of the page's columns."""
+        return self.learned, self.baseline, self.unranked, self.plan
 
 
 @dataclass(frozen=True)
@@ -74,10 +81,12 @@ def _family(protocol: Protocol) -> str:
 def _board(table: Table) -> Board:
     checked = [row for row in table.rows if row.rerun or row.audited]
     plans = [row for row in checked if row.entry.submission.name in _PLANS]
-    learned = [row for row in table.rows if row.learned and not row.entry.submission.is_reference]
+    learned = [row for row in table.rows if row.learned and row.group == "ranked"]
     by_hand = [row for row in checked if not row.learned and row not in plans]
-    by_hand.sort(key=lambda row: -row.entry.score.success_rate)
-    return Board(table, *(next(iter(rows), None) for rows in (learned, by_hand, plans)))
+    unranked = [row for row in table.rows if row.group == "unranked"]
+    for rows in (by_hand, unranked):
+        rows.sort(key=lambda row: -row.entry.score.success_rate)
+    return Board(table, *(next(iter(rows), None) for rows in (learned, by_hand, unranked, plans)))
 
 
 def addresses(docs: str, repository: str) -> dict[str, str]:

@@ -23,6 +23,7 @@ CLASSIC = "classic"
 GENERATED_CITIES = 10_000
 NEW_CITIES = range(10**14, 10**15)  # numbers that no list holds: their cities are for live rounds
 LANDMARKS = ("Red", "Green", "Yellow", "Blue")
+_PLACES = tuple(name.lower() for name in LANDMARKS)
 IN_TAXI = len(LANDMARKS)
 PICK_UP, DROP_OFF = 4, 5
 ILLEGAL = -1
@@ -32,6 +33,7 @@ _GENERATED = re.compile("map-([0-9]{4}|[1-9][0-9]{14})")
 _SIZES = (5, 9)
 _WALL_CHANCE = 65  # percent of the column borders that carry a wall
 _UNREACHABLE = 1_000_000
+CITIES_KEPT = 64  # with the texts of all their states they take up to 2 MB each
 
 Cell = tuple[int, int]
 
@@ -57,6 +59,15 @@ class City:
         cell, passenger = divmod(rest, 5)
         row, column = divmod(cell, self.columns)
         return row, column, passenger, destination
+
+    def task_id(self, state: int) -> str:
+        row, column, passenger, destination = self.decode(state)
+        return f"{self.name}/{row}.{column}/{_PLACES[passenger]}-{_PLACES[destination]}"
+
+    @cached_property
+    def start_of(self) -> dict[str, int]:
+        """The states an episode may start in, by the ids of their tasks."""
+        return {self.task_id(state): state for state in self.starts}
 
     @cached_property
     def transitions(self) -> list[list[int]]:
@@ -163,7 +174,7 @@ def _classic_city() -> City:
     return City(CLASSIC, rows, columns, tuple(taxi.locs), walls, table)
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=CITIES_KEPT)
 def _generated_city(name: str) -> City:
     draw = TaskRandom(f"dangerous-taxi/{name}").below
     low, high = _SIZES

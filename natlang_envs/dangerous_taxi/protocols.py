@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from natlang_envs.dangerous_taxi.city import load_city
-from natlang_envs.dangerous_taxi.tasks import TaxiTasks, task_id_of
+from natlang_envs.dangerous_taxi.tasks import TaxiTasks
 from natlang_envs.evaluation.protocols import Episode, Protocol, write_protocols
 from natlang_envs.task_random import TaskRandom
 from natlang_envs.tasks import hash_fraction
@@ -31,7 +31,7 @@ def _held_out_cities() -> tuple[Episode, ...]:
     for seed, name in enumerate(pool[_CITIES : 2 * _CITIES]):
         city = load_city(name)
         start = city.starts[TaskRandom(f"v2/start/{name}").below(len(city.starts))]
-        episodes.append(Episode(task_id_of(city, start), seed))
+        episodes.append(Episode(city.task_id(start), seed))
     return tuple(episodes)
 
 

@@ -12,7 +12,6 @@ from typing import Literal, get_args
 from natlang_envs.dangerous_taxi.city import (
     CLASSIC,
     GENERATED_CITIES,
-    LANDMARKS,
     NEW_CITIES,
     City,
     city_name,
@@ -24,15 +23,8 @@ from natlang_envs.tasks import DrawnTasks, Shares, Split, check_split, split_of
 FAMILY = "dangerous-taxi"
 SHARES = Shares(train=0.5, validation=0.15)
 MapKind = Literal["classic", "generated"]
-_PLACES = tuple(name.lower() for name in LANDMARKS)
 
 
-def task_id_of(city: City, state: int) -> str:
-    row, column, passenger, destination = city.decode(state)
-    return f"{city.name}/{row}.{column}/{_PLACES[passenger]}-{_PLACES[destination]}"
-
-
-@lru_cache(maxsize=20_000)
 def parse_task_id(task_id: str) -> tuple[City, int]:
     """Return the city and the starting state of a task."""
     problem = f"unknown task {task_id!r}: an id reads like 'classic/2.3/red-green' or 'map-0042/0.1/blue-yellow'"
@@ -41,15 +33,10 @@ def parse_task_id(task_id: str) -> tuple[City, int]:
         raise UsageError(problem)
     city = load_city(parts[0])
     # Writing the ids of the city's starts and looking this one up leaves no spelling that is nearly right.
-    state = _starts_by_id(city).get(task_id)
+    state = city.start_of.get(task_id)
     if state is None:
         raise UsageError(problem + f", and must start in one of the {len(city.starts)} starts of {city.name}")
     return city, state
-
-
-@lru_cache(maxsize=512)
-def _starts_by_id(city: City) -> dict[str, int]:
-    return {task_id_of(city, state): state for state in city.starts}
 
 
 def split_of_task(task_id: str) -> Split:
@@ -97,16 +84,16 @@ class TaxiTasks(DrawnTasks):
             yield from self.pool
         else:
             for name in self.pool:
-                yield from _starts_by_id(load_city(name))
+                yield from load_city(name).start_of
 
 
 def _draw_start(name: str, uniform: Callable[[], float]) -> str:
     city = load_city(name)
-    return task_id_of(city, city.starts[int(uniform() * len(city.starts))])
+    return city.task_id(city.starts[int(uniform() * len(city.starts))])
 
 
 @lru_cache(maxsize=16)
 def _pool(map_kind: str, split: str) -> tuple[str, ...]:
     """Return task ids of the classic map, or names of generated cities."""
-    names = _starts_by_id(load_city(CLASSIC)) if map_kind == "classic" else map(city_name, range(GENERATED_CITIES))
+    names = load_city(CLASSIC).start_of if map_kind == "classic" else map(city_name, range(GENERATED_CITIES))
     return tuple(name for name in names if split in ("all", split_of_task(name)))

@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from natlang_envs.dangerous_taxi.city import IN_TAXI, LANDMARKS, City
+from natlang_envs.dangerous_taxi.city import CITIES_KEPT, IN_TAXI, LANDMARKS, City
 
 _WAYS = ("south", "north", "east", "west")
 COMMANDS = (*(f"move {way}" for way in _WAYS), "pick up passenger", "drop off passenger")
@@ -36,7 +36,7 @@ def unknown_command(command: str) -> str:
     return f"{shown!r} is not a command of the taxi: illegal, the game is over."
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=CITIES_KEPT)
 def describe_city(city: City) -> str:
     """Return the fixed part of an observation: the size of the grid, the landmarks and every wall."""
     places = " ".join(
@@ -105,7 +105,7 @@ class Descriptions(dict[int, str]):
         return np.array([self[state] for state in range(len(self._city.next_states))], dtype=object)
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=CITIES_KEPT)
 def descriptions(city: City) -> Descriptions:
     """Return the texts of a city, shared by every environment in it."""
     return Descriptions(city)

@@ -1,5 +1,7 @@
 """A player who remembers: `--agent recall:FILE` judges by words, `recall:FILE@MODEL` by a model's lift, too.
 
+`recall-sample:RUN` samples its goals from a learned policy at temperature 1.
+
 It reads the files that its memory names, in the order of belief and nearness, as far as the steps allow the way back,
 and names the one whose text answers best. It uses only its memory and what a player is shown.
 With the environment variable NATLANG_LIFTS=FILE, lifts are kept in a file and not computed again.
@@ -9,10 +11,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import published
@@ -33,7 +35,11 @@ from reference_agent.memory.plan import (
     standing,
 )
 
-Choose = Callable[[RecallSituation, PlanWeights], FileGoal | None]
+if TYPE_CHECKING:
+    import numpy as np
+
+    from reference_agent.memory.policy import GoalPolicy
+
 LIFT = 0.4  # what a lift is worth beside the share of words, by validation
 KIND = "recall"  # the policy of a published player
 MEMORY, POLICY, ABOUT = "memory.safetensors", "policy.safetensors", "player.json"
@@ -65,15 +71,26 @@ class RecallAgent:
         memory: What it remembers.
         scale: Weighs what it reads.
         settings: What its plan weighs.
-        choose: Chooses the next goal; the plan unless told otherwise.
+        policy: Chooses the next goal; the plan does without one.
+        sampling: Whether the policy's goals are sampled, at temperature 1.
     """
 
     def __init__(
-        self, memory: NameMemory, scale: Scale, settings: PlanWeights | None = None, choose: Choose = choose
+        self,
+        memory: NameMemory,
+        scale: Scale,
+        settings: PlanWeights | None = None,
+        policy: GoalPolicy | None = None,
+        sampling: bool = False,
     ) -> None:
-        self.memory, self.scale, self.settings, self.choose = memory, scale, settings or PlanWeights(), choose
+        self.memory, self.scale, self.settings = memory, scale, settings or PlanWeights()
+        self.policy, self.sampling = policy, sampling
         self._paths = WalkMemory()
         self._aims: dict[Hashable, CurrentGoal] = {}
+
+    def sampled(self) -> RecallAgent:
+        """Return an agent of the same memory and policy whose goals are sampled."""
+        return RecallAgent(self.memory, self.scale, self.settings, self.policy, sampling=True)
 
     def act(self, views: Sequence[AgentInput]) -> list[Decision]:
         return [self._decide(view, self.look(view)) for view in views]
@@ -108,14 +125,17 @@ class RecallAgent:
                 parts.append(self.scale(ShownPart(question, path, len(parts) + 1, shown_text(step.feedback))))
         return judgements
 
-    def _goal(self, game: Hashable, situation: RecallSituation) -> FileGoal | None:
+    def _goal(self, game: np.random.Generator, situation: RecallSituation) -> FileGoal | None:
         """Return the goal that a game is on the way to, or choose the next."""
         aim = self._aims.get(game)
         if aim is not None and len(situation.judgements.get(aim.path, ())) < aim.part:
             found = [each for each in goals(situation, self.settings) if (each.verb, each.candidate.path) == aim[:2]]
             if found:
                 return found[0]
-        goal = self.choose(situation, self.settings)
+        if self.policy is None:
+            goal = choose(situation, self.settings)
+        else:
+            goal = self.policy.choose(situation, self.settings, game if self.sampling else None)
         if goal is not None:
             path = goal.candidate.path
             self._aims[game] = CurrentGoal(
@@ -139,7 +159,9 @@ class RecallAgent:
                 return Decision(walk.towards(place, command), "I do not know this repository. I look further.")
         if goal is None:
             return Decision(EXIT, "No file is within reach.")
-        return Decision(walk.towards(goal.candidate.listed, goal.command), reflection(sight, goal, self.settings))
+        reflects = self.policy is None or self.policy.reflects
+        said = reflection(sight, goal, self.settings) if reflects else None
+        return Decision(walk.towards(goal.candidate.listed, goal.command), said)
 
 
 def reflection(sight: Sight, goal: FileGoal, settings: PlanWeights) -> str:
@@ -182,7 +204,9 @@ def _share(words: set[str], held: set[str]) -> float:
 
 
 def contents_of(path: Path) -> dict[str, bytes]:
-    """Return the files of a player by their names: of a memory, a folder of `reflect-rl recall` or a published player.
+    """Return the files of a player by their names.
+
+    `path` is a memory, a folder of `reflect-rl recall` or a policy in it, or a published player.
 
     Raises:
         UsageError: There is no player.
@@ -192,6 +216,8 @@ def contents_of(path: Path) -> dict[str, bytes]:
         if policy != KIND:
             raise UsageError(f"{path} plays by {policy[:40]!r} and not by what it recalls: name another agent")
         return {name: published.unpacked(file) for name, file in files.items()}
+    if is_policy(path):
+        return {name: (path.parent / name).read_bytes() for name in (MEMORY, ABOUT)} | {POLICY: path.read_bytes()}
     if not path.is_dir():
         return {MEMORY: path.read_bytes() if path.is_file() else b""}
     if not (path / ABOUT).is_file():
@@ -199,8 +225,13 @@ def contents_of(path: Path) -> dict[str, bytes]:
     return {name: (path / name).read_bytes() for name in (MEMORY, POLICY, ABOUT)}
 
 
+def is_policy(path: Path) -> bool:
+    """Return whether a file is a policy in a folder of `reflect-rl recall`."""
+    return path.suffix == ".safetensors" and path.is_file() and (path.parent / ABOUT).is_file() and path.name != MEMORY
+
+
 def publish(path: Path, player: Path) -> None:
-    """Write a memory, or a folder of `reflect-rl recall`, as a published player.
+    """Write a memory, a folder of `reflect-rl recall` or a policy in it as a published player.
 
     Raises:
         UsageError: It holds none.
@@ -213,31 +244,64 @@ def publish(path: Path, player: Path) -> None:
 def load(argument: str) -> RecallAgent:
     """Return the agent of `recall:FILE` or `recall:FILE@MODEL`.
 
-    FILE is a memory, a folder of `reflect-rl recall`, or either of them published.
+    FILE is a memory, a folder of `reflect-rl recall` or a policy in it, or one of them published.
 
     Raises:
         UsageError: There is no file, or it holds no memory; or the model cannot be had.
     """
+    return _loaded(argument, sampling=False)
+
+
+def load_sampling(argument: str) -> RecallAgent:
+    """Return the agent of `recall-sample:RUN` or `recall-sample:RUN@MODEL`: the policy's goals are sampled.
+
+    Raises:
+        UsageError: As `load`; or there is no policy, whose goals could be sampled.
+    """
+    return _loaded(argument, sampling=True)
+
+
+def _loaded(argument: str, sampling: bool) -> RecallAgent:
+    name = "recall-sample" if sampling else "recall"
     file, _, model = argument.partition("@")
     if not file:
-        raise UsageError("agent recall needs a memory: write --agent recall:FILE, a file of `reflect-rl remember`")
-    path, chosen = Path(file), choose
-    contents = contents_of(path)
+        raise UsageError(f"agent {name} needs a memory: write --agent recall:FILE, a file of `reflect-rl remember`")
+    table = os.environ.get("NATLANG_LIFTS")  # keeps lifts from one run for the next
+    found = remembering(Path(file), model, Path(table) if table else None, name)
+    if not sampling:
+        return found
+    if found.policy is None:
+        raise UsageError(f"{file} has no policy whose goals could be sampled: write --agent recall:{argument}")
+    return found.sampled()
+
+
+def remembering(path: Path, model: str, lifts: Path | None = None, name: str = "recall") -> RecallAgent:
+    """Return the agent of a memory, a folder of `reflect-rl recall` or a published player.
+
+    Args:
+        path: The file or folder.
+        model: Whose lifts it weighs; empty for words alone.
+        lifts: A table that keeps lifts from one run for the next.
+        name: The agent's name, for messages.
+
+    Raises:
+        UsageError: As `load`.
+    """
+    policy, contents = None, contents_of(path)
     memory = NameMemory.of(contents.get(MEMORY, b""), path)
     if POLICY in contents:
         from reference_agent.memory.policy import policy_of  # torch, which the plan does without
 
         used = json.loads(contents[ABOUT])["model"]
         if used != model:
-            right = f"recall:{path}@{used}" if used else f"recall:{path}"
+            right = f"{name}:{path}@{used}" if used else f"{name}:{path}"
             raise UsageError(f"{path} learned with {used or 'no model'}: write --agent {right}")
-        chosen = policy_of(contents[POLICY], path).choose
-    table = os.environ.get("NATLANG_LIFTS")  # keeps lifts from one run for the next
+        policy = policy_of(contents[POLICY], path)
     lift = None
     if model:
         import torch
 
         torch.set_num_threads(1)  # the same numbers whatever else runs; --workers use the other cores
-        lift = LiftJudge(model, Path(table) if table else None)
+        lift = LiftJudge(model, lifts)
     settings = PlanWeights(lift=LIFT if model else 0.0)
-    return RecallAgent(memory, Scale(WordJudge(memory.rarity), lift), settings, chosen)
+    return RecallAgent(memory, Scale(WordJudge(memory.rarity), lift), settings, policy)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load
@@ -20,6 +21,7 @@ FEATURES = (
     *("planned", "names", "left", "read", "place", "behind", "share", "later part"),
     *("steps", "back", "parts", "seen", "words", "lift", "margin of words", "margin of lift", "margin of belief"),
 )
+_OF_READING = ("back", "words", "lift", "margin of words", "margin of lift", "margin of belief")
 
 
 def features(situation: RecallSituation, listed: Sequence[FileGoal], settings: PlanWeights) -> Tensor:
@@ -62,10 +64,17 @@ def features(situation: RecallSituation, listed: Sequence[FileGoal], settings: P
 
 
 class GoalPolicy(nn.Module):
-    """Gives each goal a logit: a small network of one hidden layer, and a sum beside it."""
+    """Gives each goal a logit: a small network of one hidden layer, and a sum beside it.
 
-    def __init__(self) -> None:
+    Args:
+        reflects: Whether it is told what was read, as its reflections say; without, it knows its memory and its way.
+    """
+
+    def __init__(self, reflects: bool = True) -> None:
         super().__init__()
+        told = [float(reflects or name not in _OF_READING) for name in FEATURES]
+        self.told: Tensor
+        self.register_buffer("told", torch.tensor(told))
         self.hidden = nn.Linear(len(FEATURES), _HIDDEN)
         self.out = nn.Linear(_HIDDEN, 1)
         self.straight = nn.Linear(len(FEATURES), 1, bias=False)
@@ -76,16 +85,26 @@ class GoalPolicy(nn.Module):
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Return the logits [...] of goals [..., FEATURES]."""
+        inputs = inputs * self.told
         return (self.out(torch.tanh(self.hidden(inputs))) + self.straight(inputs))[..., 0]
 
     def listed(self, situation: RecallSituation, settings: PlanWeights) -> tuple[list[FileGoal], Tensor]:
         found = goals(situation, settings)
         return found, self(features(situation, found, settings))
 
+    @property
+    def reflects(self) -> bool:
+        return bool(self.told.all())
+
     @torch.no_grad()
-    def choose(self, situation: RecallSituation, settings: PlanWeights) -> FileGoal | None:
+    def choose(
+        self, situation: RecallSituation, settings: PlanWeights, rng: np.random.Generator | None = None
+    ) -> FileGoal | None:
+        """Return the likeliest goal, or with `rng` one that is sampled; None where there is none."""
         found, logits = self.listed(situation, settings)
-        return found[int(logits.argmax())] if found else None
+        if not found or rng is None:
+            return found[int(logits.argmax())] if found else None
+        return found[int(rng.choice(len(found), p=logits.double().softmax(0).numpy()))]
 
 
 def policy_of(content: bytes, path: Path) -> GoalPolicy:

@@ -18,16 +18,19 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from natlang_envs.errors import UsageError, require_choice
+from natlang_envs.errors import UsageError, require_choice, require_type
 from natlang_envs.evaluation import load_protocol, protocol_names
 from natlang_envs.evaluation.protocols import Episode, Protocol
 from natlang_envs.make_env import make_env
 from natlang_envs.tasks import split_beside
 from reference_agent.algorithms import algorithm_names
+from reference_agent.families.autoexplore.memory.settings import RecallTraining
 from reference_agent.run.config import Config
-from reference_agent.run.config_file import EXPERIMENTS, load_config, preset_files
+from reference_agent.run.config_file import EXPERIMENTS, load_config, preset_files, setting_value
 
 UNTUNED = "untuned"
+_OF_RECALL = "recall."  # what the settings of a player who remembers begin with
+_TRAINED = {True: "by reflect-rl recall", False: "by a config: recall.NAME=VALUE are the settings here"}
 T = TypeVar("T")
 _DRAWS = 10_000  # of validation tasks, of which there may be fewer than the protocol has
 
@@ -40,6 +43,8 @@ class Task:
     title: str
     protocol: str
     agents: tuple[str, ...]
+    recall: bool = False  # trained as `reflect-rl recall` does, without a folder in `experiments/`
+    paper: str = ""  # the task that has the paper's numbers, if another one
 
 
 @dataclass(frozen=True)
@@ -77,6 +82,7 @@ class Preset:
     policy_share: float = 1.0
     over: Path | None = None  # a config file that is applied to those of the cells
     settings: tuple[str, ...] = ()  # applied after it
+    questions: int | None = None  # that a player who remembers learns from
 
 
 _DATA = tomllib.loads(resources.files("reference_agent").joinpath("data/targets.toml").read_text(encoding="utf-8"))
@@ -109,7 +115,7 @@ METHODS = {name: Method(name, title) for name, title in _DATA["methods"].items()
 METHODS |= {method.name: method for method in _gain_methods()}
 TARGETS = _rows("targets", Target)
 PRESETS = _rows("presets", Preset) | {
-    path.stem: Preset(path.stem, (0, 1, 2), reflector_share=1 / 6, policy_share=1 / 3, over=path)
+    path.stem: Preset(path.stem, (0, 1, 2), reflector_share=1 / 6, policy_share=1 / 3, over=path, questions=400)
     for path in sorted((EXPERIMENTS / "presets").glob("*.toml"))
     if path.stem != "shipped"
 }
@@ -121,13 +127,14 @@ PAPER_ONLY = tuple(name for name in _PAPER if name not in METHODS)
 def paper(task: str, method: str) -> int | None:
     """Return the paper's success rate in per cent; None where it gives none."""
     row = "faithful" if method == "one-step" else method  # a pretrained model's Reflect-RL
-    said = dict(zip(TASKS, _PAPER.get(row, ()), strict=False)).get(task)
+    said = dict(zip(TASKS, _PAPER.get(row, ()), strict=False)).get(TASKS[task].paper or task)
     return said if isinstance(said, int) else None
 
 
 def protocol_of(config: Config) -> str | None:
     """Return the protocol that a run is played by: a column's, or another one of its last environment; None without."""
-    names = dict.fromkeys([*(task.protocol for task in TASKS.values()), *sorted(protocol_names(), key=len)])
+    trained = (task.protocol for task in TASKS.values() if not task.recall)
+    names = dict.fromkeys([*trained, *sorted(protocol_names(), key=len)])
     for stage in reversed(config.curriculum):
         given = config.env_kwargs | stage.env_kwargs
         if given.get("source") == "mixed":  # who trains in made-up rooms is played in real ones
@@ -184,14 +191,41 @@ def cell_config(task: str, method: str, preset: Preset, seed: int, settings: lis
     return replace(config, seed=seed, **changed)
 
 
-def rows_of(target: Target, preset: Preset) -> tuple[str, ...]:
-    """Return the methods of a target: those of a pretrained model are others, where the target says so."""
-    return target.pretrained if preset.over and target.pretrained else target.methods
+def recall_training(method: str, preset: Preset, settings: Sequence[str]) -> RecallTraining:
+    """Return what a cell of a player who remembers is trained with; `settings` are `recall.NAME=VALUE`.
+
+    Raises:
+        UsageError: A setting is unknown, or of another kind.
+    """
+    model = load_config(preset.over).model.name if preset.over else ""
+    default = RecallTraining(model, preset.questions)
+    default = default._replace(updates=ceil(default.updates * preset.iterations))
+    given: dict[str, Any] = {}
+    for each in settings:
+        name, _, value = each.partition("=")
+        name = require_choice("setting of recall", name.removeprefix(_OF_RECALL), RecallTraining._fields)
+        given[name] = setting_value(value)
+        kind = int if name == "questions" else type(RecallTraining._field_defaults[name])
+        require_type(given[name], kind, f"no {name} of recall: give {kind.__name__}")
+    return default._replace(**given)._replace(**_DATA["recall"][method])
+
+
+def rows_of(target: Target, preset: Preset, tasks: Sequence[str]) -> tuple[str, ...]:
+    """Return the methods of a target: those of a pretrained model are others, where the target says so.
+
+    Tasks of players who remember have the target's own ones.
+    """
+    kinds = {TASKS[task].recall for task in tasks}
+    found = (target.pretrained if preset.over and target.pretrained else target.methods) if False in kinds else ()
+    remembering = [each for each in target.methods if each in _DATA["recall"]] if True in kinds else []
+    return tuple(dict.fromkeys([*found, *remembering]))
 
 
 def why_not(task: str, method: str, preset: Preset, settings: list[str]) -> str | None:
     from reference_agent.run.pipeline import check_environments  # torch, which the names of targets do without
 
+    if TASKS[task].recall:
+        return None if method in _DATA["recall"] else f"a player who remembers has no method {method}"
     cell = _cell(task, method)
     if not preset_files(cell):
         return f"there is no experiments/{cell.relative_to(EXPERIMENTS).as_posix()}.toml yet"
@@ -206,6 +240,7 @@ def why_not(task: str, method: str, preset: Preset, settings: list[str]) -> str 
 class Cell:
     """One training run of the plan, or one agent that is not trained, which has no seed and no config.
 
+    A player who remembers has `recall` in place of a config.
     `method` may be an agent's name; `split` is `"test"`, the task's protocol, or `"validation"`, for choosing settings.
     """
 
@@ -215,6 +250,7 @@ class Cell:
     config: Config | None
     folder: Path
     split: str = "test"
+    recall: RecallTraining | None = None
 
     @property
     def name(self) -> str:
@@ -231,10 +267,12 @@ class Cell:
 
     @property
     def is_trained(self) -> bool:
-        return self.config is not None and self.method != UNTUNED
+        return (self.config is not None or self.recall is not None) and self.method != UNTUNED
 
     @property
     def iterations(self) -> int:
+        if self.recall is not None:
+            return self.recall.updates
         return sum(stage.iterations for stage in self.config.curriculum) if self.config and self.is_trained else 0
 
     @property
@@ -262,7 +300,7 @@ class Plan:
         words = ["reflect-rl", "reproduce", self.target.name, "--preset", self.preset.name]
         if self.tasks != self.target.tasks:
             words += [word for task in self.tasks for word in ("--task", task)]
-        if self.target.methods != rows_of(TARGETS[self.target.name], self.preset):
+        if self.target.methods != rows_of(TARGETS[self.target.name], self.preset, self.tasks):
             words += [word for method in self.target.methods for word in ("--method", method)]
         if self.preset.seeds != PRESETS[self.preset.name].seeds:
             words += [word for seed in self.preset.seeds for word in ("--seed", str(seed))]
@@ -288,7 +326,10 @@ def make_plan(
     """
     if setting := next((each for each in settings if each.partition("=")[0] == "seed"), None):
         raise UsageError(f"{setting!r} would change nothing: choose seeds with --seed")
-    rows = rows_of(target, preset)
+    chosen = tuple(tasks) or target.tasks
+    rows = rows_of(target, preset, chosen)
+    if not rows:
+        raise UsageError(f"{target.name} has no method of a player who remembers: choose another task")
     for each in methods:
         require_choice("method", each, rows)
         after = each.removesuffix("-sft")
@@ -296,7 +337,11 @@ def make_plan(
             raise UsageError(f"{each} alone has no gain to show: choose --method {after}-sft,{after}")
     target = replace(target, methods=tuple(each for each in rows if not methods or each in methods))
     preset = replace(preset, seeds=tuple(dict.fromkeys(seeds)) or preset.seeds)
-    chosen, settings = tuple(tasks) or target.tasks, list(settings)
+    of_recall = [each for each in settings if each.startswith(_OF_RECALL)]
+    settings_of_config = [each for each in settings if each not in of_recall]
+    for kind, those in ((True, of_recall), (False, settings_of_config)):
+        if those and not any(TASKS[task].recall == kind for task in chosen):
+            raise UsageError(f"{those[0]!r} would change nothing: no task here is trained {_TRAINED[kind]}")
     cells = [
         Cell(task, agent, None, None, out / "baselines" / task / agent, split)
         for task in chosen
@@ -304,15 +349,21 @@ def make_plan(
     ]
     empty: dict[tuple[str, str], str] = {}
     for task in chosen:
-        cell_config(task, "best", preset, 0, settings)  # or a wrong setting would leave every cell empty
+        if not TASKS[task].recall:
+            cell_config(task, "best", preset, 0, settings_of_config)  # or a wrong setting would leave every cell empty
         for method in target.methods:
-            if reason := why_not(task, method, preset, settings):
+            if reason := why_not(task, method, preset, settings_of_config):
                 empty[task, method] = reason
                 continue
             # The untuned model is the same for every training seed.
             for seed in preset.seeds[:1] if method == UNTUNED else preset.seeds:
-                config = cell_config(task, method, preset, seed, settings)
-                cells.append(Cell(task, method, seed, config, out / "cells" / task / method / f"seed-{seed}", split))
+                folder = out / "cells" / task / method / f"seed-{seed}"
+                if TASKS[task].recall:
+                    lessons = recall_training(method, preset, of_recall)
+                    cells.append(Cell(task, method, seed, None, folder, split, lessons))
+                else:
+                    config = cell_config(task, method, preset, seed, settings_of_config)
+                    cells.append(Cell(task, method, seed, config, folder, split))
     read = {each.config.rl.algorithm for each in cells if each.config and each.is_trained}
     for table, name, *_ in (each.partition("=")[0].split(".") for each in settings if each.count(".")):
         if table == "rl" and read and name in {*algorithm_names()} - read:

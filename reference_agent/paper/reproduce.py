@@ -6,6 +6,7 @@ need the same stage wait for each other.
 DIR/stages/                    stages that cells share, by their settings: base, data, reflector, policy-sft
 DIR/cells/TASK/METHOD/seed-N/  a training run with `evaluation/` (greedy) and `evaluation-sampled/` (sampled) on the
                                task's protocol, or `validation/` and `validation-sampled/`; and `seconds.json`
+DIR/stages/recall/             of players who remember: memory, games, and lifts, those of the played games among them
 DIR/baselines/TASK/AGENT/      the recorded runs of agents that are not trained
 DIR/TARGET.md, TARGET.json     the table; TARGET.png, or TARGET-TASK.png, the learning curves
 """
@@ -36,11 +37,14 @@ from natlang_envs.evaluation.runs import RUN_FILE
 from natlang_envs.files import make_folder, only_process, write_whole
 from reference_agent import processes
 from reference_agent.baselines.agents import zero_shot_agent
+from reference_agent.families.autoexplore.memory.run import LIFTS, claim_cell, train_cell
+from reference_agent.memory.player import MEMORY, RecallAgent, remembering
 from reference_agent.paper.experiments import METHODS, UNTUNED, Cell, Plan, protocol_for
 from reference_agent.paper.tables import TableEntry, draw_curves, entries, write_results
 from reference_agent.players import PlayersAgent
 from reference_agent.rlft import TrainingInterrupted
 from reference_agent.run.agent import trained_agent
+from reference_agent.run.memory_command import questions_about
 from reference_agent.run.pipeline import load_or_make_base, train
 from reference_agent.run.stages import claim
 
@@ -57,6 +61,8 @@ def reproduce(plan: Plan, jobs: int, report: Report, done: Callable[[Cell], None
         for cell in plan.cells:
             if cell.config is not None:
                 claim(cell.config, cell.folder)  # a preset that differs shows now, not in an hour
+            elif cell.recall is not None and cell.seed is not None:
+                claim_cell(cell.folder, cell.recall, cell.seed)
         # The longest first, so that no process is left alone with it at the end; one process shows its figures early.
         order = 1 if jobs == 1 else -1
         missing = sorted((cell for cell in plan.cells if not _is_whole(cell)), key=lambda cell: order * cell.iterations)
@@ -104,7 +110,7 @@ def _make(cell: Cell, out: Path, report: Callable[[str, int, int, float], None])
         agent = _agent(cell, out, report)
         protocol = protocol_for(cell.task, cell.split)
         runs: dict[Path, Agent] = {cell.evaluation: agent}
-        if cell.sampled and isinstance(agent, PlayersAgent):
+        if cell.sampled and isinstance(agent, PlayersAgent | RecallAgent):
             runs[cell.sampled] = agent.sampled()
         for number, (run, player) in enumerate(runs.items()):
             if not (run / RUN_FILE).exists():
@@ -117,10 +123,14 @@ def _make(cell: Cell, out: Path, report: Callable[[str, int, int, float], None])
 
 
 def _agent(cell: Cell, out: Path, report: Callable[[str, int, int, float], None]) -> Agent:
+    stages = out / "stages"
+    if cell.recall is not None and cell.seed is not None:
+        train_cell(cell.folder, stages / "recall", questions_about(["known"]), cell.recall, cell.seed, report)
+        plan = cell.method == UNTUNED
+        return remembering(cell.folder / MEMORY if plan else cell.folder, cell.recall.model, stages / "recall" / LIFTS)
     if cell.config is None:
         return load_agent(cell.method)
     torch.set_num_threads(cell.config.threads)
-    stages = out / "stages"
     if cell.method == UNTUNED:
         return zero_shot_agent(load_or_make_base(cell.config, cell.folder, report, stages), cell.config)
     train(cell.config, cell.folder, report, stages)

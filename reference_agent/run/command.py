@@ -241,7 +241,7 @@ def publish(
 ) -> None:
     """Write a trained player as small files that a repository can hold; weights of a run are rounded."""
     from reference_agent.memory.names import is_memory
-    from reference_agent.memory.player import KIND, MEMORY
+    from reference_agent.memory.player import KIND, MEMORY, is_policy
     from reference_agent.memory.player import publish as remember_player
     from reference_agent.run.published import publish as write
     from reference_agent.run.stages import CONFIG
@@ -250,7 +250,7 @@ def publish(
         raise UsageError(f"{player} is to be the name of a JSON file: write {player.name}.json")
     before = run.name in ("policy", "policy-sft") and not (run / CONFIG).exists()
     agent = "reflect-rl"
-    if (run / MEMORY).exists() or is_memory(run):
+    if (run / MEMORY).exists() or is_memory(run) or is_policy(run):
         agent = KIND
         remember_player(run, player)
     elif run.suffix == ".safetensors":

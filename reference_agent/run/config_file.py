@@ -50,7 +50,7 @@ def load_config(
         key, separator, value = setting.partition("=")
         if not separator:
             raise UsageError(f"{setting!r} sets nothing: write key=value, for example rl.batch=64")
-        given = _parsed(value)
+        given = setting_value(value)
         for name in reversed(key.split(".")):
             given = {name: given}
         content, own = _merged(content, given), _merged(own, given)
@@ -100,7 +100,7 @@ def _leaves(tables: dict[str, Any], above: str = "") -> dict[str, Any]:
     return found
 
 
-def _parsed(value: str) -> Any:
+def setting_value(value: str) -> Any:
     try:
         return tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from natlang_envs.autoexplore.dataset.labels import Label
     from reference_agent.families.autoexplore.memory.learning import RecallAccuracy
+    from reference_agent.families.autoexplore.memory.run import RecallQuestions
 
 memory_app = typer.Typer()
 KNOWN, NONE = "known", "none"
@@ -78,30 +79,39 @@ def recall(
     questions: Annotated[int | None, typer.Option(min=5, help="Questions to learn from at most, for a try.")] = None,
     seeds: Annotated[int, typer.Option(min=1, help="How many policies.")] = 1,
     epochs: Annotated[int, typer.Option(min=0, help="Passes over the teacher's decisions; 0: reward alone.")] = 6,
-    updates: Annotated[int, typer.Option(min=0, help="Updates by reward; 0: imitation alone.")] = 120,
+    updates: Annotated[int, typer.Option(min=0, help="Updates by reward; 0: imitation alone.")] = 480,
     curriculum: Annotated[bool, typer.Option(help="By reward, begin with files that lie near the top.")] = True,
     negatives: Annotated[bool, typer.Option(help="The teacher reads files that do not answer, too.")] = True,
+    reflections: Annotated[bool, typer.Option(help="The policy is told what was read.")] = True,
 ) -> None:
     """Teach a player who remembers: a memory, imitation, then reward, chosen on known_validation. A run resumes."""
     from reference_agent.families.autoexplore.memory.run import train_player
-    from reference_agent.families.autoexplore.memory.teaching import RecallTraining
+    from reference_agent.families.autoexplore.memory.settings import RecallTraining
     from reference_agent.run.progress import ProgressLines
 
-    folders = folders_of(repositories)
-    train, validation = (questions_of(split, folders) for split in ("known_train", "known_validation"))
-    if not train or not validation:
-        raise UsageError("no training question is about these repositories: use `reflect-rl remember` and recall:FILE")
-    lessons = RecallTraining(epochs=epochs, updates=updates, curriculum=curriculum, negatives=negatives)
-    tell = ProgressLines(partial(typer.echo, err=True)).step
-    found = train_player(
-        out, folders, train, validation, model, lessons, tell, seeds=seeds, questions=questions, device=device
+    asked = questions_about(repositories)
+    lessons = RecallTraining(
+        *(model, questions, epochs, updates), curriculum=curriculum, negatives=negatives, reflections=reflections
     )
+    tell = ProgressLines(partial(typer.echo, err=True)).step
+    found = train_player(out, asked, lessons, tell, seeds=seeds, device=device)
     table = Table("stage", "validation, greedy, %", "sampled, %")
     for each in found:
         table.add_row(each.name, f"{100 * each.greedy:.1f}", f"{100 * each.sampled:.1f}")
     Console(width=None if sys.stdout.isatty() else 140).print(table)
     play = f"recall:{out}@{model}" if model else f"recall:{out}"
     typer.echo(f"Play with it: natlang evaluate --agent {play} --out {out}/evaluation --protocol ...")
+
+
+def questions_about(repositories: Sequence[str]) -> RecallQuestions:
+    """Return what a player of some repositories learns from; raise `UsageError` where nothing is asked about them."""
+    from reference_agent.families.autoexplore.memory.run import RecallQuestions
+
+    folders = folders_of(repositories)
+    found = RecallQuestions(folders, *(questions_of(split, folders) for split in ("known_train", "known_validation")))
+    if not found.train or not found.validation:
+        raise UsageError("no training question is about these repositories: use `reflect-rl remember` and recall:FILE")
+    return found
 
 
 def folders_of(repositories: Sequence[str]) -> dict[str, Path]:

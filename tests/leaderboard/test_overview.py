@@ -83,10 +83,14 @@ def test_the_first_page_says_who_is_best_on_each_current_board(tables: list[Tabl
     boards = {board.table.protocol.name: board for family in found for board in family.boards}
     assert set(boards) == {table.protocol.name for table in tables}
     for board in boards.values():
-        learned = [row.entry.score.success_rate for row in board.table.rows if row.learned and row.group != "reference"]
-        assert (board.learned is not None) == bool(learned)
-        if board.learned is not None and board.learned.rank is None:
-            assert board.learned.entry.score.success_rate == max(learned)
+        for best, group, kinds in (
+            (board.learned, "ranked", {"learned"}),
+            (board.unranked, "unranked", {"learned", "hand-written"}),
+        ):
+            rows = [row for row in board.table.rows if row.group == group and row.kind in kinds]
+            rates = [row.entry.score.success_rate for row in rows]
+            assert (best is None) == (not rates)
+            assert best is None or best.entry.score.success_rate == max(rates)
         assert board.plan is not None
         assert board.plan.entry.submission.name in ("oracle", "reference")
     # BM25, which beats every learned agent there, and the expert stand on the first page.
@@ -115,6 +119,8 @@ def test_a_privileged_stranger_is_never_the_best_learned_agent(tables: list[Tabl
     (family,) = families([dataclasses.replace(taxi, rows=(forged, *taxi.rows))])
     assert family.boards[0].learned is not None
     assert family.boards[0].learned.entry.submission.name != "gpt-5"
+    assert family.boards[0].unranked is not None
+    assert family.boards[0].unranked.entry.submission.name == "gpt-5"
 
 
 @pytest.mark.slow

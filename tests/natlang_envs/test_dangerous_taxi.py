@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from natlang_envs import UsageError
 from natlang_envs.dangerous_taxi.city import IN_TAXI, load_city, taxi_rules
 from natlang_envs.dangerous_taxi.env import DangerousTaxiEnv
-from natlang_envs.dangerous_taxi.tasks import TaxiTasks, task_id_of
+from natlang_envs.dangerous_taxi.tasks import TaxiTasks
 from natlang_envs.dangerous_taxi.words import COMMANDS, describe_state
 from natlang_envs.evaluation import Agent, evaluate
 from natlang_envs.evaluation.agents import RandomAgent, RandomLegalAgent
@@ -92,7 +92,7 @@ def test_the_oracle_is_as_short_as_a_search_over_gymnasiums_table(
     env = make(env_id)
     lengths = []
     for state in classic().starts:
-        env.reset(options={"task_id": task_id_of(classic(), state)})
+        env.reset(options={"task_id": classic().task_id(state)})
         lengths.append(len(env.oracle()))
         assert lengths[-1] == fewest_steps(state, is_goal)
     assert np.mean(lengths) == pytest.approx(mean, abs=0.01)
@@ -207,7 +207,7 @@ def test_all_six_commands_are_listed_at_every_step() -> None:
 def test_any_words_get_an_answer(env_id: str, city: str, seed: int, actions: list[str]) -> None:
     env = make(env_id, map="classic" if city == "classic" else "generated")
     starts = load_city(city).starts
-    observation, info = env.reset(options={"task_id": task_id_of(load_city(city), starts[seed % len(starts)])})
+    observation, info = env.reset(options={"task_id": load_city(city).task_id(starts[seed % len(starts)])})
     for step, action in enumerate(actions, 1):
         legal = action.strip() in env.safe_commands()
         state = env.snapshot().state

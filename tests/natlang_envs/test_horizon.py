@@ -33,7 +33,9 @@ def test_the_spec_tells_the_horizon_and_nothing_is_wrapped(env_id: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "again", [lambda spec: EnvSpec.from_json(spec.to_json()), lambda s: pickle.loads(pickle.dumps(s))]
+    "again",
+    [lambda spec: EnvSpec.from_json(spec.to_json()), lambda s: pickle.loads(pickle.dumps(s)), lambda spec: spec],
+    ids=["JSON", "pickle", "itself"],
 )
 def test_what_is_made_again_counts_for_itself(again: Any) -> None:
     env = gymnasium.make(EXPLORE, horizon=2, **EMBEDDED)
@@ -44,6 +46,22 @@ def test_what_is_made_again_counts_for_itself(again: Any) -> None:
     assert env.step("look")[2:4] == (True, False), "the last step of AutoExplore terminates"
     assert env.spec is not None
     assert unwrap(env.spec.make()).horizon == 2
+
+
+def test_what_is_made_from_a_spec_is_the_same_environment() -> None:
+    env = gymnasium.make(TAXI, horizon=6)
+    again = gymnasium.make(env.spec)
+    assert again is again.unwrapped
+    assert again.spec == env.spec
+    env.reset(seed=0)
+    start = unwrap(env).snapshot()
+    for each in (env, again, pickle.loads(pickle.dumps(env))):
+        assert each.spec.max_episode_steps == 6
+        for _ in range(3):
+            unwrap(each).restore(start)
+            assert [each.step(unwrap(each).safe_commands()[0])[3] for _ in range(6)] == [False] * 5 + [True]
+    many = gymnasium.make_vec(env.spec, 2, vectorization_mode="sync")
+    assert all(each is each.unwrapped for each in many.envs)
 
 
 def test_a_limit_that_was_asked_for_is_part_of_the_spec() -> None:

@@ -5,14 +5,23 @@ from __future__ import annotations
 import pickle
 from collections import Counter
 from copy import deepcopy
+from functools import partial
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.error import CustomSpaceError
 from gymnasium.spaces import Box, Dict, Discrete, Text, Tuple, flatten, flatten_space, unflatten
-from gymnasium.vector.utils import batch_space, concatenate, create_empty_array, create_shared_memory, iterate
+from gymnasium.vector import AsyncVectorEnv
+from gymnasium.vector.utils import (
+    batch_space,
+    concatenate,
+    create_empty_array,
+    create_shared_memory,
+    iterate,
+    read_from_shared_memory,
+    write_to_shared_memory,
+)
 from gymnasium.wrappers import FlattenObservation
 from hypothesis import given
 from hypothesis import strategies as st
@@ -100,10 +109,23 @@ def test_gymnasium_batches_them_as_tuples_of_strings() -> None:
     assert concatenate(space, texts, create_empty_array(space, 3)) == texts
 
 
-def test_shared_memory_is_refused_with_the_remedy() -> None:
-    for space in (UnicodeText(5), CommandText(5, ("a",)), Dict({"text": UnicodeText(5)}), Tuple([UnicodeText(5)])):
-        with pytest.raises(CustomSpaceError, match="shared_memory=False"):
-            create_shared_memory(space, n=2)
+def test_texts_come_whole_through_shared_memory() -> None:
+    space = Dict({"text": UnicodeText(5)})
+    memory = create_shared_memory(space, n=2)
+    shown: Any = read_from_shared_memory(space, memory, n=2)
+    for texts in (("a", "ä\0日\U0001f600x"), ("", "日本")):
+        for index, text in enumerate(texts):
+            write_to_shared_memory(space, index, {"text": text}, memory)
+        assert deepcopy(shown) == {"text": texts}
+        assert shown["text"][1:] == texts[1:]
+
+
+def test_a_seed_counts_in_other_processes_after_an_episode_has_ended() -> None:
+    envs = AsyncVectorEnv([partial(gymnasium.make, "NatLang/DangerousTaxi-v0")] * 2)
+    first, _ = envs.reset(seed=5)
+    envs.step(["dance", "dance"])
+    assert envs.reset(seed=5)[0] == first
+    envs.close()
 
 
 @given(st.text(st.characters(codec="utf-8"), max_size=12))

@@ -243,4 +243,8 @@ def test_both_players_may_have_one_observation_space() -> None:
     assert env.observation_space("reflector_0") == env.observation_space("policy_0")
     for agent in env.possible_agents:
         assert env.observation_space(agent).contains(env.observe(agent))
-    assert not env.observe("reflector_0")["action_mask"].any()
+    assert env.observe("reflector_0")["action_mask"].all()
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        api_test(env, num_cycles=20)
+    assert not any("mask" in str(each.message) for each in said)

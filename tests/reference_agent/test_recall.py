@@ -25,10 +25,16 @@ from natlang_envs.repository.navigation import navigation_of
 from natlang_envs.repository.texts import FILE_BUDGET
 from natlang_envs.repository.tree import open_repository
 from reference_agent.families.autoexplore.memory.learning import count, remember
-from reference_agent.families.autoexplore.memory.run import StageScore, train_player
+from reference_agent.families.autoexplore.memory.run import (
+    RecallQuestions,
+    StageScore,
+    claim_cell,
+    train_cell,
+    train_player,
+)
+from reference_agent.families.autoexplore.memory.settings import RecallTraining
 from reference_agent.families.autoexplore.memory.teaching import (
     PlayedGame,
-    RecallTraining,
     play,
     read_games,
     reward_of,
@@ -37,9 +43,10 @@ from reference_agent.families.autoexplore.memory.teaching import (
 from reference_agent.memory.judging import LiftJudge, Scale, ShownPart, WordJudge, read_table, shown_text, window_of
 from reference_agent.memory.names import NameMemory
 from reference_agent.memory.plan import PlanWeights
-from reference_agent.memory.player import MEMORY, POLICY, RecallAgent, load
+from reference_agent.memory.player import MEMORY, POLICY, RecallAgent, load, load_sampling
 from reference_agent.memory.policy import policy_of
 from reference_agent.models.language_model import LanguageModel
+from reference_agent.paper.tables import read_curve
 from reference_agent.run.command import app
 
 FILLER = "Boats wait in the basin until the keeper calls them by their number.\n" * 40
@@ -69,12 +76,12 @@ def agent_of(memory: NameMemory) -> RecallAgent:
     return RecallAgent(memory, Scale(WordJudge(memory.rarity)))
 
 
-def played(env: gymnasium.Env[str, str], agent: RecallAgent) -> tuple[list[str], list[str], bool]:
+def played(env: gymnasium.Env[str, str], agent: RecallAgent, seed: int = 0) -> tuple[list[str], list[str], bool]:
     """Return the commands of a game, what was said, and whether it was won."""
     observation, info = env.reset(seed=0)
     path: list[PathStep] = []
     said: list[str] = []
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     while True:
         given = AgentInput(info["task"], tuple(path), observation, tuple(info["admissible_commands"]), rng)
         (decision,) = agent.act([given])
@@ -216,30 +223,31 @@ def test_what_the_agent_cannot_load_is_one_line(tmp_path: Path, memory: NameMemo
     assert load(str(tmp_path / "names.safetensors")).memory.known == memory.known
 
 
-def taught(out: Path, canal: Path, lessons: RecallTraining, **options: int) -> list[StageScore]:
+def taught(out: Path, canal: Path, lessons: RecallTraining) -> list[StageScore]:
     """Teach a player on questions that rules made."""
     labels = made_labels(open_repository(canal))[::3]
     told = [each for at, each in enumerate(labels) if at % 3]
-    return train_player(out, {"canal": canal}, told, labels[::3], "", lessons, lambda *told: None, **options)
+    questions = RecallQuestions({"canal": canal}, told, labels[::3])
+    return train_player(out, questions, lessons._replace(questions=20), lambda *told: None)
 
 
 def test_a_player_is_taught_and_a_run_that_was_stopped_resumes_to_the_same_bytes(canal: Path, tmp_path: Path):
-    lessons = RecallTraining(epochs=2, updates=4, questions=4, samples=2)
-    stages = taught(tmp_path / "one", canal, lessons, questions=20)
+    lessons = RecallTraining(epochs=2, updates=4, batch=4, samples=2)
+    stages = taught(tmp_path / "one", canal, lessons)
     assert [each.name for each in stages] == ["plan", "sft, seed 0", "rl, seed 0"]
     assert stages[0].greedy > 0.5
     files = sorted(each.name for each in (tmp_path / "one").iterdir() if each.suffix == ".safetensors")
     shutil.copytree(tmp_path / "one", tmp_path / "two")
     for name in (*(name for name in files if "policy" in name or "fold3" in name), "games-fold2.json"):
         (tmp_path / "two" / name).unlink()
-    assert taught(tmp_path / "two", canal, lessons, questions=20) == stages
+    assert taught(tmp_path / "two", canal, lessons) == stages
     assert all((tmp_path / "two" / name).read_bytes() == (tmp_path / "one" / name).read_bytes() for name in files)
     with pytest.raises(UsageError, match="holds what was made from other inputs"):
-        taught(tmp_path / "two", canal, lessons._replace(curriculum=False), questions=20)
+        taught(tmp_path / "two", canal, lessons._replace(curriculum=False))
 
 
 def test_its_policy_plays_as_in_the_games_that_it_learned_from(canal: Path, tmp_path: Path):
-    taught(tmp_path, canal, RecallTraining(epochs=2, updates=2, questions=4, samples=2), questions=20)
+    taught(tmp_path, canal, RecallTraining(epochs=2, updates=2, batch=4, samples=2))
     agent = load(str(tmp_path))
     games = read_games(tmp_path / "games-validation.json", agent.memory)
     labels = {label.id: label for label in made_labels(open_repository(canal))}
@@ -250,16 +258,49 @@ def test_its_policy_plays_as_in_the_games_that_it_learned_from(canal: Path, tmp_
         env = AutoExploreEnv(repository=str(canal), question=label.question, target=label.targets)
         actions, said, won = played(env, agent)
         assert (kept.won, kept.steps) == (won, len(actions)), said
-    for source, name in ((tmp_path, "taught"), (tmp_path / MEMORY, "plain")):
+    for source, name in (
+        (tmp_path, "taught"),
+        (tmp_path / MEMORY, "plain"),
+        (tmp_path / "policy-sft-0.safetensors", "imitation"),
+    ):
         result = CliRunner().invoke(app, ["publish", str(source), str(tmp_path / f"{name}.json")])
         assert f"--agent recall:{tmp_path / name}.json" in result.output.replace("\n", ""), result.output
-        assert load(str(tmp_path / f"{name}.json")).memory.known == agent.memory.known
+        shown = load(str(tmp_path / f"{name}.json"))
+        assert shown.memory.known == agent.memory.known
+        assert (shown.policy is None) == (name == "plain")
     with pytest.raises(UsageError, match="learned with no model: write --agent recall:"):
         load(f"{tmp_path}@smollm2")
 
 
+def test_a_policy_of_a_run_plays_alone_sampled_and_without_reflections(canal: Path, tmp_path: Path):
+    lessons = RecallTraining(epochs=2, updates=2, batch=4, samples=2, reflections=False)
+    taught(tmp_path, canal, lessons)
+    path = tmp_path / "policy-sft-0.safetensors"
+    env = asking(canal, "What is the wheel of the gate greased with?", "docs/locks.md")
+    assert played(env, load(str(path)))[1][0] == "", "what it does not know it does not say"
+    agent = load_sampling(str(path))
+    games = {tuple(played(env, agent, seed)[0]) for seed in range(20)}
+    assert len(games) > 1
+    assert games == {tuple(played(env, agent, seed)[0]) for seed in range(20)}, "by the episode's generator alone"
+    with pytest.raises(UsageError, match="has no policy whose goals could be sampled: write --agent recall:"):
+        load_sampling(str(tmp_path / MEMORY))
+
+
+def test_a_cell_of_a_table_shares_games_and_has_a_curve(canal: Path, tmp_path: Path):
+    labels = made_labels(open_repository(canal))[::3]
+    questions = RecallQuestions({"canal": canal}, [each for at, each in enumerate(labels) if at % 3], labels[::3])
+    lessons = RecallTraining(questions=20, epochs=2, updates=3, batch=4, samples=2)
+    for seed in range(2):
+        claim_cell(tmp_path / str(seed), lessons, seed)
+        train_cell(tmp_path / str(seed), tmp_path / "shared", questions, lessons, seed, lambda *told: None)
+        assert [row["episodes"] for row in read_curve(tmp_path / str(seed))] == [8, 16, 24]
+        assert load(str(tmp_path / str(seed))).policy is not None
+    with pytest.raises(UsageError, match="holds what was made from other inputs"):
+        claim_cell(tmp_path / "1", lessons._replace(updates=4), 1)
+
+
 def test_a_teacher_reads_in_vain_and_names_a_right_file(canal: Path, tmp_path: Path):
-    taught(tmp_path, canal, RecallTraining(epochs=1, updates=0), questions=20)
+    taught(tmp_path, canal, RecallTraining(epochs=1, updates=0))
     games = read_games(tmp_path / "games-fold0.json", NameMemory.read(tmp_path / "memory-fold0.safetensors"))
     vain, direct = (sum(len(teach(game, PlanWeights(), negatives)) for game in games) for negatives in (True, False))
     assert vain > direct > 0

@@ -13,10 +13,12 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
+from natlang_envs.autoexplore.dataset.catalogue import pinned_repository
 from natlang_envs.errors import UsageError
 from natlang_envs.files import only_process
 from reference_agent import processes
 from reference_agent.curriculum import Stage
+from reference_agent.families.autoexplore.memory.settings import RecallTraining
 from reference_agent.paper.experiments import (
     METHODS,
     PRESETS,
@@ -42,6 +44,8 @@ from tests.reference_agent.test_training import same, silent
 
 SMOKE = PRESETS["smoke"]
 FILES = sorted(EXPERIMENTS.glob("*/*.toml"))
+OF_RECALL = [name for name, task in TASKS.items() if task.recall]
+OF_CONFIGS = [name for name in TASKS if name not in OF_RECALL]
 
 
 def changes(config: Config, other: Config) -> set[str]:
@@ -98,7 +102,7 @@ def test_every_row_of_a_table_is_a_config_of_its_tasks() -> None:
             for row in {*target.methods, *target.pretrained}:
                 if task == "taxi-pickup" or not row.startswith(("one-step", "short")):
                     cell_config(task, row, SMOKE, 0, [])
-    for task in TASKS:  # rows that stand in no table of a task can be trained as well
+    for task in OF_CONFIGS:  # rows that stand in no table of a task can be trained as well
         for file in (EXPERIMENTS / "methods").glob("*.toml"):
             if task.startswith("alfworld") and file.stem.startswith("same-model"):
                 continue  # its tiny model scores texts, one model for both players labels
@@ -141,12 +145,13 @@ def test_a_preset_leaves_out_what_a_row_leaves_out() -> None:
 
 
 def test_the_papers_numbers() -> None:
-    assert [paper(task, "faithful") for task in TASKS] == [36, 17, 58, 29, 74, *[None] * (len(TASKS) - 5)]
+    assert [paper(task, "faithful") for task in OF_CONFIGS] == [36, 17, 58, 29, 74, *[None] * (len(OF_CONFIGS) - 5)]
+    assert [paper(task, "faithful") for task in OF_RECALL] == [36, 17, None]
     assert paper("taxi-pickup", "best") is None
 
 
 def test_a_column_is_played_by_the_protocol_of_its_environment() -> None:
-    for task in TASKS.values():
+    for task in map(TASKS.__getitem__, OF_CONFIGS):
         assert protocol_of(cell_config(task.name, "best", SMOKE, 0, [])) == task.protocol
     lamps = Stage("NatLang/ALFWorld-v0", env_kwargs={"task_types": ["look_at_obj_in_light"]})
     assert protocol_of(replace(quick_config(), curriculum=(lamps,))) is None
@@ -307,6 +312,48 @@ def test_a_pretrained_model_has_rows_of_its_own_in_table_2(tmp_path: Path) -> No
     assert "--method one-step " in one.command
     assert make_plan(TARGETS["table2"], PRESETS["tiny"], tmp_path).target == TARGETS["table2"]
     assert paper("taxi-pickup", "one-step") == paper("taxi-pickup", "faithful") == 58
+
+
+def test_known_repositories_have_the_methods_of_a_player_who_remembers(tmp_path: Path) -> None:
+    tasks = ["autoexplore-known-depth1"]
+    plan = make_plan(TARGETS["table2"], PRESETS["smollm2"], tmp_path, tasks)
+    trained = {(cell.method, cell.seed): cell.recall for cell in plan.cells if cell.recall}
+    assert [*trained] == [("untuned", 0), *((method, seed) for method in ("sft-only", "best") for seed in range(3))]
+    assert trained["best", 2] == RecallTraining("smollm2", 400)
+    assert trained["sft-only", 1] == RecallTraining("smollm2", 400, updates=0)
+    assert not plan.empty
+    assert plan.command == f"reflect-rl reproduce table2 --preset smollm2 --task {tasks[0]} --out {tmp_path}"
+    mixed = make_plan(TARGETS["table2"], PRESETS["smollm2"], tmp_path, [*tasks, "taxi-pickup"])
+    assert mixed.empty[tasks[0], "one-step"] == "a player who remembers has no method one-step"
+    changed = make_plan(TARGETS["figure3"], SMOKE, tmp_path, tasks, ["recall.batch=4", "recall.model=smollm2"])
+    assert {cell.method: cell.recall for cell in changed.cells if cell.recall} == {
+        "no-negatives": RecallTraining("smollm2", 10, updates=5, batch=4, negatives=False),
+        "best": RecallTraining("smollm2", 10, updates=5, batch=4),
+    }
+    for task, setting, message in (
+        (tasks[0], "recall.batches=4", "unknown setting of recall 'batches': choose one of batch"),
+        (tasks[0], "recall.batch=few", "'few' is no batch of recall: give int"),
+        (tasks[0], "rl.batch=4", "'rl.batch=4' would change nothing"),
+        ("taxi-pickup", "recall.batch=4", "'recall.batch=4' would change nothing"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            make_plan(TARGETS["table2"], SMOKE, tmp_path, [task], [setting])
+    with pytest.raises(UsageError, match="gain has no method of a player who remembers"):
+        make_plan(TARGETS["gain"], SMOKE, tmp_path, tasks)
+
+
+@pytest.mark.slow
+def test_a_column_of_known_repositories_is_made_from_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NATLANG_CACHE")  # where `natlang data fetch` put the repositories
+    if not pinned_repository("flask").is_cached:
+        pytest.skip("the repositories are not here: run natlang data fetch")
+    plan = make_plan(TARGETS["figure3"], SMOKE, tmp_path, ["autoexplore-known-depth1"], split="validation")
+    table = {(entry.method, entry.sampled): entry for entry in reproduce(plan, 2, silent, silent)}
+    for method in ("no-negatives", "best"):
+        for sampled in (False, True):
+            assert table[method, sampled].mean > table["random-legal", False].mean
+    assert (tmp_path / "figure3.png").exists()
+    assert {entry.seeds for entry in reproduce(plan, 2, silent, silent)} == {(), (0,)}
 
 
 def test_wrong_names_are_one_line(tmp_path: Path) -> None:

@@ -519,8 +519,10 @@ class TellsProcess(Corridor):
         return f"{super()._text()} The clock shows {os.getpid()}."
 
 
-@caught_by("async_shared_memory_is_refused", "must raise ValueError")
+@caught_by("async_equals_sync", "in the mode")
 class PlainTextSpace(Corridor):
+    """Gymnasium's own `Text`, which its shared memory reads once, before the first reset."""
+
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.observation_space = Text(300, charset=frozenset(map(chr, range(32, 127))))  # type: ignore[assignment]

@@ -15,7 +15,6 @@ from gymnasium.envs.toy_text.taxi import TaxiEnv
 
 from natlang_envs import NatLangEnv, unwrap
 from natlang_envs.dangerous_taxi.city import City, load_city
-from natlang_envs.dangerous_taxi.tasks import task_id_of
 
 PICKUP, DROPOFF, DELIVERY = (f"NatLang/DangerousTaxi{name}-v0" for name in ("-Pickup", "-Dropoff", ""))
 IDS = (PICKUP, DROPOFF, DELIVERY)
@@ -29,7 +28,7 @@ def make(env_id: str, **kwargs: Any) -> NatLangEnv:
 
 def place(env: NatLangEnv, state: int, city: str = "classic") -> None:
     """Put an environment into any state: a snapshot says where the taxi is."""
-    env.reset(options={"task_id": task_id_of(load_city(city), load_city(city).starts[0])})
+    env.reset(options={"task_id": load_city(city).task_id(load_city(city).starts[0])})
     env.restore(env.snapshot()._replace(state=(state,)))
 
 

@@ -2,5 +2,6 @@
 
 learning     counts the words of questions about each part of each file
 teaching     questions as games over kept numbers, a millisecond each; imitation, and reward
-run          one folder for all of it
+settings     from what, how long and how fast
+run          one folder for all of it, or one for each cell of a table
 """

@@ -1,4 +1,4 @@
-"""One folder for a player who remembers: its memory, the games that it learns from, its policies. A run resumes.
+"""The folder of a player who remembers: its memory, the games that it learns from, its policies. A run resumes.
 
 Each training question is met with a memory that was not taught it, by folds.
 """
@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
-from safetensors.torch import load, save
+from safetensors.torch import save
 
 from natlang_envs.autoexplore.dataset.labels import Label
-from natlang_envs.files import json_line, only_process, write_whole
+from natlang_envs.files import alone, json_line, only_process, write_whole
 from natlang_envs.tasks import hash_fraction
 from reference_agent.families.autoexplore.memory.learning import count, folds_of, remember
+from reference_agent.families.autoexplore.memory.settings import RecallTraining
 from reference_agent.families.autoexplore.memory.teaching import (
     Kept,
-    RecallTraining,
     imitate,
     kept_games,
     read_games,
@@ -30,10 +30,11 @@ from reference_agent.memory.judging import LiftJudge, Scale, WordJudge
 from reference_agent.memory.names import NameMemory
 from reference_agent.memory.plan import PlanWeights
 from reference_agent.memory.player import ABOUT, LIFT, MEMORY, POLICY
-from reference_agent.memory.policy import GoalPolicy
+from reference_agent.memory.policy import GoalPolicy, policy_of
 from reference_agent.run.fingerprint import claim_inputs
 
 Report = Callable[[str, int, int, float], None]
+SETTINGS, LIFTS, CURVE = "settings.json", "lifts.jsonl", "curve.json"
 _FOLDS = 5
 
 
@@ -45,83 +46,126 @@ class StageScore(NamedTuple):
     sampled: float
 
 
+class RecallQuestions(NamedTuple):
+    """What a player learns from and is chosen by, and the repositories that the questions are about."""
+
+    folders: Mapping[str, Path]
+    train: Sequence[Label]
+    validation: Sequence[Label]
+
+
 def train_player(
     out: Path,
-    folders: Mapping[str, Path],
-    train: Sequence[Label],
-    validation: Sequence[Label],
-    model: str,
+    questions: RecallQuestions,
     lessons: RecallTraining,
     report: Report,
     *,
     seeds: int = 1,
-    questions: int | None = None,
     device: str = "cpu",
 ) -> list[StageScore]:
     """Learn a memory, then a policy for each seed: imitation, then reward; keep what wins most on validation.
 
-    `out` gets the memory, the games, the table of lifts, and a policy of each stage and seed; `questions` bounds the
-    number of each of both kinds. `report` is called with a stage, a step, the steps and a share of games won. Raises
-    `UsageError` if the folder holds a run of other settings, or there is no such model.
+    `out` gets the memory, the games, the table of lifts, and a policy of each stage and seed. `report` is called with a
+    stage, a step, the steps and a share of games won. Raises `UsageError` if the folder holds a run of other settings,
+    or there is no such model.
     """
     out.mkdir(parents=True, exist_ok=True)
     with only_process(out):
-        inputs = {"model": model, "seeds": seeds, "questions": questions, **lessons._asdict()}
-        claim_inputs(out / "settings.json", {**inputs, "repositories": list(folders)})
-        torch.set_num_threads(1)
-        settings = PlanWeights(lift=LIFT if model else 0.0)
-        games, held = _games(out, folders, train, validation, model, questions, device, report)
+        claim_inputs(out / SETTINGS, {"seeds": seeds, **_inputs(questions, lessons)})
+        games, held = known_games(out, questions, lessons, report, device)
+        settings = plan_weights(lessons.model)
         found = [StageScore("plan", share(None, held, settings), share(None, held, settings))]
         best: tuple[float, bytes] | None = None
         for seed in range(seeds):
-            for stage in ("sft", "rl"):
+            for stage, each in (("sft", lessons._replace(updates=0)), ("rl", lessons)):
                 file = out / f"policy-{stage}-{seed}.safetensors"
                 if not file.exists():
-                    start = out / f"policy-sft-{seed}.safetensors" if stage == "rl" else None
-                    write_whole(file, _taught(stage, start, games, held, settings, lessons, seed, report))
-                policy = GoalPolicy()
-                policy.load_state_dict(load(file.read_bytes()))
+                    weights, _ = teach_policy(games, held, each, seed, report)
+                    write_whole(file, weights)
+                policy = policy_of(file.read_bytes(), file)
                 greedy = share(policy, held, settings)
                 found.append(StageScore(f"{stage}, seed {seed}", greedy, share(policy, held, settings, seed)))
                 if best is None or greedy > best[0]:
                     best = greedy, file.read_bytes()
         if best is not None:
             write_whole(out / POLICY, best[1])
-        stages = [each._asdict() for each in found]
-        write_whole(out / ABOUT, json_line({"model": model, "validation": stages}))
+        _write_about(out, lessons.model, found)
         return found
 
 
-def _games(
-    out: Path,
-    folders: Mapping[str, Path],
-    train: Sequence[Label],
-    validation: Sequence[Label],
-    model: str,
-    questions: int | None,
-    device: str,
-    report: Report,
+def train_cell(
+    folder: Path, shared: Path, questions: RecallQuestions, lessons: RecallTraining, seed: int, report: Report
+) -> None:
+    """Make `folder` that of one player with one policy; memory, games and lifts come from `shared`, or are made there.
+
+    Raises:
+        UsageError: As `train_player`.
+    """
+    if (folder / ABOUT).exists():
+        return
+    with alone(shared.with_name(f".{shared.name}.lock")):
+        shared.mkdir(parents=True, exist_ok=True)
+        of_games = {name: value for name, value in _inputs(questions, lessons).items() if name in _OF_GAMES}
+        claim_inputs(shared / SETTINGS, of_games)
+        games, held = known_games(shared, questions, lessons, report)
+    weights, curve = teach_policy(games, held, lessons, seed, report)
+    settings, policy = plan_weights(lessons.model), policy_of(weights, folder)
+    score = StageScore(f"seed {seed}", share(policy, held, settings), share(policy, held, settings, seed))
+    write_whole(folder / MEMORY, (shared / MEMORY).read_bytes())
+    write_whole(folder / POLICY, weights)
+    write_whole(folder / CURVE, json_line(curve))
+    _write_about(folder, lessons.model, [score])
+
+
+def claim_cell(folder: Path, lessons: RecallTraining, seed: int) -> None:
+    """Raise `UsageError` if the folder holds what was trained by other settings."""
+    claim_inputs(folder / SETTINGS, {"seed": seed, **lessons._asdict()})
+
+
+def plan_weights(model: str) -> PlanWeights:
+    return PlanWeights(lift=LIFT if model else 0.0)
+
+
+_OF_GAMES = ("model", "questions", "repositories")
+
+
+def _inputs(questions: RecallQuestions, lessons: RecallTraining) -> dict[str, object]:
+    return {**lessons._asdict(), "repositories": list(questions.folders)}
+
+
+def _write_about(folder: Path, model: str, found: Sequence[StageScore]) -> None:
+    write_whole(folder / ABOUT, json_line({"model": model, "validation": [each._asdict() for each in found]}))
+
+
+def known_games(
+    out: Path, questions: RecallQuestions, lessons: RecallTraining, report: Report, device: str = "cpu"
 ) -> tuple[list[Kept], list[Kept]]:
-    """Return the games of training, each by a memory that was not taught its question, and those of validation."""
-    lift = LiftJudge(model, out / "lifts.jsonl", device) if model else None
-    folds = folds_of(train, _FOLDS)
-    held = {f"fold{number}": fold for number, fold in enumerate(folds)} | {"validation": list(validation)}
+    """Return the games of training, each by a memory that was not taught its question, and those of validation.
+
+    The memory that was taught all training questions, the games and the lifts are kept in `out`.
+    """
+    torch.set_num_threads(1)
+    lift = LiftJudge(lessons.model, out / LIFTS, device) if lessons.model else None
+    folds = folds_of(questions.train, _FOLDS)
+    held = {f"fold{number}": fold for number, fold in enumerate(folds)} | {"validation": list(questions.validation)}
     counted = None
     found: list[list[Kept]] = []
     for at, (name, labels) in enumerate(held.items()):
         file = out / f"games-{name}.json"
         memory_file = out / MEMORY if name == "validation" else out / f"memory-{name}.safetensors"
         if not memory_file.exists():
-            counted = counted or count(folders, report=lambda done, total: report("memory", done, total, 0.0))
+            counted = counted or count(
+                questions.folders, report=lambda done, total: report("memory", done, total, done / total)
+            )
             rest = [label for other, fold in enumerate(folds) if other != at for label in fold]
-            remember(counted, rest, folders, "questions").write(memory_file)
+            remember(counted, rest, questions.folders, "questions").write(memory_file)
         memory = NameMemory.read(memory_file)
         if not file.exists():
-            most = questions and max(1, questions if name == "validation" else questions // _FOLDS)
+            most = lessons.questions and max(1, lessons.questions // (1 if name == "validation" else _FOLDS))
             drawn = sorted(labels, key=lambda label: hash_fraction(f"recall/{label.id}"))[:most]
             scale = Scale(WordJudge(memory.rarity), lift)
             kept: list[Kept] = []
-            for game in kept_games(memory, drawn, "natural", folders, scale, PlanWeights().files):
+            for game in kept_games(memory, drawn, "natural", questions.folders, scale, PlanWeights().files):
                 kept.append(game)
                 report(f"games of {name}", len(kept), len(drawn), sum(any(each.right) for each in kept) / len(kept))
             write_games(file, kept)
@@ -129,28 +173,23 @@ def _games(
     return [game for fold in found[:-1] for game in fold], found[-1]
 
 
-def _taught(
-    stage: str,
-    start: Path | None,
-    games: Sequence[Kept],
-    held: Sequence[Kept],
-    settings: PlanWeights,
-    lessons: RecallTraining,
-    seed: int,
-    report: Report,
-) -> bytes:
-    """Return the weights after a stage; by reward those that won most validation games, the start included."""
+def teach_policy(
+    games: Sequence[Kept], held: Sequence[Kept], lessons: RecallTraining, seed: int, report: Report
+) -> tuple[bytes, list[dict[str, object]]]:
+    """Return the weights that won most validation games, the start of RL included, and the learning curve."""
     torch.manual_seed(seed)
-    policy = GoalPolicy()
-    if start is None:
-        imitate(policy, games, settings, lessons, seed)
-        return save(policy.state_dict())
-    policy.load_state_dict(load(start.read_bytes()))
+    settings, policy = plan_weights(lessons.model), GoalPolicy(lessons.reflections)
+    imitate(policy, games, settings, lessons, seed)
+    curve: list[dict[str, object]] = []
+    if not lessons.updates:
+        return save(policy.state_dict()), curve
+
+    def note(update: int, updates: int, won: float) -> None:
+        curve.append({"stage": 0, "success": won, "episodes": update * lessons.batch * lessons.samples})
+        report(f"reward, seed {seed}", update, updates, won)
+
     best, weights = share(policy, held, settings), save(policy.state_dict())
-    steps = reinforce(
-        policy, games, held, settings, lessons, seed, lambda *progress: report(f"reward, seed {seed}", *progress)
-    )
-    for won in steps:
+    for won in reinforce(policy, games, held, settings, lessons, seed, note):
         if won > best:
             best, weights = won, save(policy.state_dict())
-    return weights
+    return weights, curve

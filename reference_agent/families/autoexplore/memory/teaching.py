@@ -8,7 +8,7 @@ says what is remembered and was read.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
 from pathlib import Path
@@ -24,6 +24,7 @@ from natlang_envs.repository.navigation import navigation_of
 from natlang_envs.repository.texts import FILE_BUDGET
 from natlang_envs.repository.tree import open_repository
 from natlang_envs.repository.walk import PagePosition, Walk, WalkHistory
+from reference_agent.families.autoexplore.memory.settings import RecallTraining
 from reference_agent.memory.judging import Judgement, Scale, ShownPart, shown_text
 from reference_agent.memory.names import NameMemory
 from reference_agent.memory.plan import Candidate, FileGoal, PlanWeights, RecallSituation, choose, goals, located
@@ -31,6 +32,7 @@ from reference_agent.memory.policy import GoalPolicy, features
 
 Report = Callable[[int, int, float], None]
 SETTINGS = PlanWeights()
+_REMEMBERED_STATES = 100_000  # some 400 MB
 
 
 class Kept(NamedTuple):
@@ -147,33 +149,6 @@ def play(game: Kept, choose: Callable[[RecallSituation], FileGoal | None]) -> Pl
         }
 
 
-class RecallTraining(NamedTuple):
-    """How long and how fast a policy learns.
-
-    Attributes:
-        epochs: Passes over the teacher's decisions; 0 leaves imitation out.
-        updates: Updates by reward; 0 leaves reward out.
-        questions: Questions of an update.
-        samples: Games of each question in an update; their mean is the baseline.
-        rate: Of Adam in imitation; a third of it by reward.
-        step: What a step costs, of the environment's 1. At 1 the policy names its first file at once, since six steps
-            of reading cost more than they win; boards count games won.
-        entropy: What the entropy of a choice is worth, in rewards.
-        curriculum: By reward, begin with targets at most one folder deep, then two.
-        negatives: The teacher reads in vain before it reads a right file.
-    """
-
-    epochs: int = 6
-    updates: int = 120
-    questions: int = 64
-    samples: int = 8
-    rate: float = 3e-3
-    step: float = 0.05
-    entropy: float = 0.01
-    curriculum: bool = True
-    negatives: bool = True
-
-
 class GoalChoice(NamedTuple):
     """Goals as features [goals, FEATURES], and the number of the chosen one."""
 
@@ -242,17 +217,32 @@ class Drawn(NamedTuple):
 
 
 def draw(
-    policy: GoalPolicy, game: Kept, settings: PlanWeights, chance: torch.Generator, cost: float = 1.0
+    policy: GoalPolicy,
+    game: Kept,
+    settings: PlanWeights,
+    chance: torch.Generator,
+    cost: float = 1.0,
+    met: dict[Hashable, tuple[list[FileGoal], Tensor]] | None = None,
+    chances: dict[Hashable, Tensor] | None = None,
 ) -> tuple[Drawn, PlayedGame]:
+    """Sample a game; `met` keeps goals and features for further games, `chances` what this policy makes of them."""
     taken: list[GoalChoice] = []
+    met = {} if met is None else met
+    chances = {} if chances is None else chances
 
     @torch.no_grad()
     def chooser(situation: RecallSituation) -> FileGoal | None:
-        found = goals(situation, settings)
+        shown = tuple((path, len(judged)) for path, judged in situation.judgements.items())
+        state = game.label, situation.walk.here, situation.left, shown
+        if state not in met:
+            found = goals(situation, settings)
+            met[state] = found, features(situation, found, settings)
+        found, inputs = met[state]
         if not found:
             return None
-        inputs = features(situation, found, settings)
-        chosen = int(torch.multinomial(policy(inputs).softmax(0), 1, generator=chance))
+        if state not in chances:
+            chances[state] = policy(inputs).softmax(0)
+        chosen = int(torch.multinomial(chances[state], 1, generator=chance))
         taken.append(GoalChoice(inputs, chosen))
         return found[chosen]
 
@@ -277,16 +267,23 @@ def reinforce(
     """Reinforce by reward, and yield the share of validation games won greedily after each tenth of the updates."""
     optimizer = torch.optim.Adam(policy.parameters(), lr=lessons.rate / 3)
     chance = torch.Generator().manual_seed(seed)
+    states: dict[Hashable, tuple[list[FileGoal], Tensor]] = {}
     for update in range(lessons.updates):
+        chances: dict[Hashable, Tensor] = {}
+        if len(states) > _REMEMBERED_STATES:
+            states.clear()
         deepest = update * 4 // lessons.updates + 1 if lessons.curriculum else HORIZON
         met = [game for game in games if game.depth <= deepest or deepest > 2]
-        questions = torch.randint(len(met), (lessons.questions,), generator=chance).tolist()
+        asked = torch.randint(len(met), (lessons.batch,), generator=chance).tolist()
         rows: list[Tensor] = []
         chosen: list[int] = []
         advantages: list[float] = []
         won = 0
-        for question in questions:
-            drawn = [draw(policy, met[question], settings, chance, lessons.step) for _ in range(lessons.samples)]
+        for question in asked:
+            drawn = [
+                draw(policy, met[question], settings, chance, lessons.step, states, chances)
+                for _ in range(lessons.samples)
+            ]
             rewards = torch.tensor([each.reward for each, _ in drawn]) / HORIZON
             won += sum(played.won for _, played in drawn)
             for (each, _), advantage in zip(drawn, (rewards - rewards.mean()).tolist(), strict=True):
@@ -297,7 +294,7 @@ def reinforce(
         logits = policy(inputs).masked_fill(~listed, -torch.inf).log_softmax(1)
         said = logits[torch.arange(len(chosen)), torch.tensor(chosen)]
         entropy = -(logits.exp() * logits.masked_fill(~listed, 0.0)).sum(1)
-        games_drawn = lessons.questions * lessons.samples
+        games_drawn = lessons.batch * lessons.samples
         loss = -(said * torch.tensor(advantages) + lessons.entropy * entropy).sum() / games_drawn
         optimizer.zero_grad()
         loss.backward()  # pyright: ignore[reportUnknownMemberType]
