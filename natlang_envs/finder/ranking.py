@@ -1,8 +1,8 @@
 """Ranks the files of an index for a question, and estimates the chance that the right one is among the first three.
 
-A file's score is a sum of weighted features. The weights are those of a softmax regression on the training questions of
-the labelled dataset, in both wordings, and on user questions and names of the same repositories. The chance is
-a logistic regression on the same questions, and on questions about other repositories, which no file here answers.
+A file's score is a sum of weighted features. `tools/dataset/fit_finder.py` fits the weights by a softmax regression on
+the training questions of the labelled dataset, and on further questions about the same repositories. The chance is a
+logistic regression on these questions, and on some about other repositories, which no file answers.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from natlang_envs.repository.words import WORD, pieces_of, stem, telling_words
 FIRST = 3  # files that the chance is about
 _CANDIDATES = 60  # files whose stretches are looked at
 _IN_PATH = 3  # how often a word of the path counts as a word of the file
-_WEIGHTS = {
+WEIGHTS = {
     # BM25 of the file and of its best 40 lines: as it is, by what it could be at most, and beside the best file's
-    "file": 0.2177, "lines_share": 2.847, "lines_beside": 1.874,
+    "file": 0.2233, "lines_share": 2.633, "lines_beside": 1.86,
     # the share of the question's words, by rarity: in the best 20 lines, in the file, and with words that mean the same
-    "words_near": 3.602, "words": -1.295, "words_alike": 0.423,
+    "words_near": 3.834, "words": -1.445, "words_alike": 0.4701,
     # words of the path, of the file's name, of defined names, and words that mean the same
-    "path": 0.2944, "base": 0.509, "defined": 0.268, "alike": 0.1785,
+    "path": 0.2841, "base": 0.5172, "defined": 0.2852, "alike": 0.1776,
     # defined names: one that is all of the question, one in it, another spelling, several words, one plain word
-    "asked_for": 6.0, "named": 0.483, "respelled": 0.87, "joined": 0.823, "plain": 0.0243,
-    "code": -0.495, "docs": -1.708, "tests": -1.845, "depth": -0.1403, "length": -0.4483,
+    "asked_for": 6.0, "named": 0.7565, "respelled": 0.5465, "joined": 0.7103, "plain": 0.03175,
+    "code": -0.4589, "docs": -1.695, "tests": -1.887, "depth": -0.1471, "length": -0.426,
     # kinds of files by kinds of questions
-    "where_code": 2.414, "where_tests": 1.128, "which_code": 0.84, "how_code": 0.3, "how_to_docs": 1.898,
-    "how_to_code": 0.775, "fact_code": -0.818, "fact_docs": -0.484,
+    "where_code": 2.442, "where_tests": 1.233, "which_code": 0.7872, "how_code": 0.3933, "how_to_docs": 1.903,
+    "how_to_code": 0.8315, "fact_code": -0.843, "fact_docs": -0.5148,
 }  # fmt: skip
-_SHARE, _MET, _NEITHER = 1.258, 1.376, -1.198  # of the calibration
+_SHARE, _MET, _NEITHER = 1.295, 1.265, -1.153  # of the calibration
 
 _NAME = re.compile(r"-{0,2}[\w$][\w$.:-]*[\w$]|\w")
 _LOOKS_LIKE_A_NAME = re.compile(r"[a-z][A-Z]|\w_\w|^_\w|\w-\w|^--|[A-Z]{2}|\d")
@@ -75,8 +75,35 @@ def chance_of(share: float, met: float) -> float:
     return 1 / (1 + exp(-(_SHARE * log(share / (1 - share)) * met + _MET * met + _NEITHER)))
 
 
+class Candidates(NamedTuple):
+    """The files that have a word of a question, or one that means the same, or define a name that stands in it.
+
+    Attributes:
+        features: By name, a value for each path.
+        rarity: How rare each word of the question is.
+    """
+
+    paths: list[str]
+    features: dict[str, Numbers]
+    rarity: dict[str, float]
+
+
 def rank(postings: Postings, question: str) -> Ranking:
-    """Rank the files that have a word of a question, or one that means the same, or define a name that stands in it."""
+    """Rank the files that have something of a question."""
+    paths, features, rarity = candidates(postings, question)
+    if not paths:
+        return Ranking({}, {}, rarity)
+    scores = sum((WEIGHTS[name] * values for name, values in features.items()), np.zeros(len(paths)))
+    shares = np.exp(scores - scores.max())
+    shares /= shares.sum()
+    # Rounded, so that sums in another order on another machine leave the order of equal files as it is.
+    order = sorted(zip(np.round(-scores, 9).tolist(), paths, shares.tolist(), strict=True))
+    met = dict(zip(paths, features["words"].tolist(), strict=True))
+    return Ranking({path: share for _, path, share in order}, met, rarity)
+
+
+def candidates(postings: Postings, question: str) -> Candidates:
+    """Return the files that may answer a question, with their features."""
     words = telling_words(question)
     rows = [_Word(postings, word) for word in words]
     rarity = {row.word: row.rarity for row in rows}
@@ -90,7 +117,7 @@ def rank(postings: Postings, question: str) -> Ranking:
     files = np.argsort(-first, kind="stable")[:_CANDIDATES]
     files = files[first[files] > 0]
     if not files.size:
-        return Ranking({}, {}, rarity)
+        return Candidates([], {}, rarity)
     paths = [postings.paths[int(file)] for file in files]
     most = sum(rarity.values()) or 1.0
     near = _Stretches(postings, files, rows)
@@ -109,13 +136,7 @@ def rank(postings: Postings, question: str) -> Ranking:
         **_of_paths(paths, question, frozenset(words)),
         "length": np.log1p(postings.words_in[files]),
     }
-    scores = sum((_WEIGHTS[name] * values for name, values in features.items()), np.zeros(files.size))
-    shares = np.exp(scores - scores.max())
-    shares /= shares.sum()
-    # Rounded, so that sums in another order on another machine leave the order of equal files as it is.
-    order = sorted(zip(np.round(-scores, 9).tolist(), paths, shares.tolist(), strict=True))
-    met = dict(zip(paths, features["words"].tolist(), strict=True))
-    return Ranking({path: share for _, path, share in order}, met, rarity)
+    return Candidates(paths, features, rarity)
 
 
 def _sum(postings: Postings, rows: Iterable[Numbers]) -> Numbers:
@@ -262,7 +283,7 @@ def _of_paths(paths: Sequence[str], question: str, words: frozenset[str]) -> dic
     kinds = [kind_of(path) for path in paths]
     of = {kind: np.array([each == kind for each in kinds], float) for kind in ("code", "docs", "tests")}
     bases = [frozenset(pieces_of(path.rsplit("/", 1)[-1].split(".")[0])) for path in paths]
-    pairs = (name.rpartition("_") for name in _WEIGHTS)
+    pairs = (name.rpartition("_") for name in WEIGHTS)
     return {
         **of,
         **{f"{form}_{kind}": asked[form] * of[kind] for form, _, kind in pairs if form in asked},
