@@ -36,7 +36,7 @@ class Broken(Exception):  # noqa: N818 - what the index is
     """The index cannot be read."""
 
 
-class Hits(NamedTuple):
+class TermHits(NamedTuple):
     """Where a term stands: the numbers of stretches, of their files, and how often it stands in each stretch."""
 
     stretches: Numbers
@@ -156,7 +156,7 @@ class Postings:
         """Whether a quarter of it is of files that are gone or have changed."""
         return self.made > 1_000 and int(np.count_nonzero(self.file_of >= 0)) < 0.75 * self.made
 
-    def hits(self, term: str) -> Hits:
+    def hits(self, term: str) -> TermHits:
         """Return where a term stands, in the order of stretches."""
         with _sqlite():
             rows: list[Any] = self._db.execute(
@@ -169,7 +169,7 @@ class Postings:
         packed, stretches = packed[known], stretches[known]
         files = self.file_of[stretches]
         alive = files >= 0
-        return Hits(stretches[alive], files[alive], (packed[alive] & _MOST).astype(np.int64))
+        return TermHits(stretches[alive], files[alive], (packed[alive] & _MOST).astype(np.int64))
 
 
 @contextmanager

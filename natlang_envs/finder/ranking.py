@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from natlang_envs.finder.documents import folded, kind_of
-from natlang_envs.finder.postings import Hits, Numbers, Postings
+from natlang_envs.finder.postings import Numbers, Postings, TermHits
 from natlang_envs.repository.words import WORD, pieces_of, stem, telling_words
 
 FIRST = 3  # files that the chance is about
@@ -175,7 +175,7 @@ class _Word:
         self.alike = np.maximum(0, alike - 0.7 * plain)
 
 
-def _per_file(hits: Hits, size: int) -> Numbers:
+def _per_file(hits: TermHits, size: int) -> Numbers:
     return np.bincount(hits.files, hits.counts, minlength=size)
 
 
@@ -221,7 +221,7 @@ class _Stretches:
             alike += row.rarity * likeness
         self.lines, self.near, self.alike = self._best(lines), self._best(near), self._best(alike)
 
-    def _counts(self, hits: Hits) -> Numbers:
+    def _counts(self, hits: TermHits) -> Numbers:
         place = self._place[hits.files]
         chosen = place >= 0
         found = np.zeros(self._size)

@@ -33,7 +33,7 @@ _COUNTS = {"natural": (1.0, 1.0), "hard": (0.5, 1.0), "where": (3.0, 12.0), "nam
 _FOREIGN = 350
 
 
-class Asked(NamedTuple):
+class FinderQuestion(NamedTuple):
     """A question about a repository, of a sort, and the files that answer it."""
 
     sort: str
@@ -47,16 +47,16 @@ def _index(name: str) -> FileIndex:
     return FileIndex(open_repository(repository_folder(name)))
 
 
-def questions() -> Iterator[Asked]:
+def questions() -> Iterator[FinderQuestion]:
     """Yield the questions about the training repositories."""
     train = [name for name, entry in catalogue().items() if entry.split == "train"]
     labels = load_labels("train")
     for label in labels:
         for sort in ("natural", "hard"):
-            yield Asked(sort, label.repository, label.asked(sort), label.targets)
+            yield FinderQuestion(sort, label.repository, label.asked(sort), label.targets)
     for line in (Path(__file__).parent / "finder_questions.txt").read_text(encoding="utf-8").splitlines():
         repository, question, targets = line.split("|")
-        yield Asked("where", repository, question, tuple(targets.split(",")))
+        yield FinderQuestion("where", repository, question, tuple(targets.split(",")))
     chance = random.Random(1)
     for name in train:
         found: dict[str, set[str]] = {}
@@ -67,10 +67,10 @@ def questions() -> Iterator[Asked]:
                 found.setdefault(each, set()).add(path)
         known = sorted(each for each, paths in found.items() if len(paths) <= FIRST and not each.startswith("__"))
         for each in chance.sample(known, min(len(known), NAMES_OF_EACH)):
-            yield Asked("name", name, each, tuple(found[each]))
+            yield FinderQuestion("name", name, each, tuple(found[each]))
     for label in chance.sample(labels, _FOREIGN):
         other = chance.choice([name for name in train if name != label.repository])
-        yield Asked("foreign", other, label.asked("natural"), ())
+        yield FinderQuestion("foreign", other, label.asked("natural"), ())
 
 
 def main() -> None:
