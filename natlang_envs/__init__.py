@@ -11,6 +11,7 @@ registration         every id; registers them with Gymnasium and PettingZoo
 make_env             makes an environment by its id
 trajectory           recorded episodes, their digests and their replay
 files                files written whole or not at all, locks, the cache folder
+installed            what installed packages register
 why                  why a command did nothing: a closed set of causes
 specs                specs with an environment's own horizon
 errors               `UsageError`, and checks of names and positions that callers give

@@ -290,7 +290,7 @@ def _command(files: AgentFiles, python: str, script: Path, socket_: Path, folder
     argument = files.argument
     if isinstance(argument, Path):
         argument = str(folders[1] / argument.relative_to(files.own))
-    spec = files.kind + (f":{argument}" if argument else "")
+    spec = files.kind + (f":{argument}{files.model}" if argument else "")
     return [python, "-I", "-S", str(script), str(socket_), spec, *map(str, folders)]
 
 

@@ -37,7 +37,7 @@ class UsualLocations:
 
 @lru_cache(maxsize=1)
 def usual_locations() -> UsualLocations:
-    """Return the table of `floor_plans.json`, and the lamps' locations, counted over the rooms not held out."""
+    """Return the table of `floor_plans.json.gz`, and the lamps' locations, counted over the rooms not held out."""
     return UsualLocations({**_lamps(), **floor_plans().places})
 
 

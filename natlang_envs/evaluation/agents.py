@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from importlib.metadata import entry_points
 from inspect import signature
 from pathlib import Path
 from typing import Any, Protocol, cast, runtime_checkable
@@ -22,6 +21,7 @@ from natlang_envs.answers import FreeCommands
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError, check_count, require_choice, require_type
 from natlang_envs.evaluation.model_requests import Requests
+from natlang_envs.installed import entry_points
 from natlang_envs.make_env import importing_here
 from natlang_envs.prompt import History, PathStep, state_prompt
 from natlang_envs.registration import registration_of

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import ssl
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -272,9 +273,16 @@ def connect(timeout: float, agent: str, response_hook: Any) -> openai.OpenAI:
         if path and not Path(path).exists():
             raise UsageError(f"{name} names {path!r}, which does not exist: give a file of certificates, or unset it")
     common: dict[str, Any] = {"timeout": timeout, "max_retries": 0, "organization": setting("OPENAI_ORG_ID")}
+    address = base or azure or ""
+    # Reading certificates takes 30 ms. Where nothing is encrypted none are read, and without them TLS fails.
+    unencrypted = address.startswith("http:") and proxy_of(address) is None
+    certificates = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if unencrypted else True
     try:
         common["http_client"] = openai.DefaultHttpxClient(
-            follow_redirects=False, event_hooks={"response": [response_hook]}, headers={"Accept-Encoding": "gzip"}
+            follow_redirects=False,
+            event_hooks={"response": [response_hook]},
+            headers={"Accept-Encoding": "gzip"},
+            verify=certificates,
         )
     except Exception as error:  # of many kinds: what the variables below may hold differs between versions
         raise UsageError(_no_client(error, agent)) from None

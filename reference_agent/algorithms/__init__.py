@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any
 
 from natlang_envs.errors import require_choice
+from natlang_envs.installed import entry_points
 
 GROUP = "natlang_envs.algorithms"
 

@@ -17,8 +17,11 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, DynamicCache
+from transformers.cache_utils import DynamicCache
 from transformers.modeling_layers import GradientCheckpointingLayer
+from transformers.models.auto.configuration_auto import AutoConfig
+from transformers.models.auto.modeling_auto import AutoModelForCausalLM
+from transformers.models.auto.tokenization_auto import AutoTokenizer
 
 from natlang_envs.errors import UsageError
 from natlang_envs.files import whole_folder
@@ -192,7 +195,7 @@ def _eight_bit() -> Any:
             )
     try:
         import bitsandbytes  # noqa: F401  # pyright: ignore[reportMissingImports, reportUnusedImport]
-        from transformers import BitsAndBytesConfig
+        from transformers.utils.quantization_config import BitsAndBytesConfig
     except Exception as error:  # its native part fails in ways of its own where it has no build for the machine
         raise UsageError(
             f"bitsandbytes does not run here ({first_line(error)}): set model.eight_bit = false and "

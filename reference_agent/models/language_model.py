@@ -18,7 +18,7 @@ import torch
 from huggingface_hub.utils import logging as hub_logging
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
-from transformers import DynamicCache
+from transformers.cache_utils import DynamicCache
 from transformers.utils import logging
 
 from natlang_envs.errors import UsageError, require_type

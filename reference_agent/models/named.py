@@ -92,7 +92,8 @@ def _wheel(folder: Path, say: Callable[[str], None]) -> Path:
 
 
 def _convert(source: Path, folder: Path) -> None:
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers.models.auto.modeling_auto import AutoModelForCausalLM
+    from transformers.models.auto.tokenization_auto import AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(source, gguf_file=GGUF)
     model: Any = AutoModelForCausalLM.from_pretrained(source, gguf_file=GGUF, dtype=torch.float32)

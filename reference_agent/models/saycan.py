@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
-from transformers import DynamicCache
+from transformers.cache_utils import DynamicCache
 
 from natlang_envs.errors import UsageError
 from reference_agent.models.generation import like_length, window

@@ -9,7 +9,7 @@ from sys import getsizeof
 from typing import Any
 
 import numpy as np
-from transformers import AutoConfig
+from transformers.models.auto.configuration_auto import AutoConfig
 
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import LABELS, Choice, enumerate_actions, policy_prompt, reflection_prompt

@@ -9,7 +9,6 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from importlib import import_module
-from importlib.metadata import entry_points
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ import numpy as np
 
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError, reason, require_choice
+from natlang_envs.installed import entry_points
 from reference_agent.families import FAMILIES, package_of
 from reference_agent.run.config import TeacherConfig
 from reference_agent.teachers.base import Lesson, Moment, Teacher, plan

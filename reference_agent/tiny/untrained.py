@@ -12,7 +12,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers.models.llama.configuration_llama import LlamaConfig
+from transformers.models.llama.modeling_llama import LlamaForCausalLM
+from transformers.tokenization_utils_fast import PreTrainedTokenizerFast  # pyright: ignore[reportMissingImports]
 
 from natlang_envs.prompt import LABELS
 from reference_agent.run.config import ModelConfig

@@ -408,21 +408,30 @@ def test_pack_into_a_folder_that_cannot_be_written_is_refused(run_folder: Path, 
         pack(run_folder, name="a", out=tmp_path / "file")
 
 
-def test_every_bomb_is_refused_in_bounded_memory(entry: Path) -> None:
+def test_every_bomb_is_refused_in_bounded_memory(entry: Path, tmp_path: Path) -> None:
     packed = (entry / TRAJECTORIES_FILE).read_bytes()
-    forged = Forged(entry)
-    for kind in ("bomb", "bomb of lines", "bomb of one line", "bomb of a reflection", "nested", "more lines"):
-        forged.save_packed(PACKED[kind](packed), redigest=True)
-        # Not `ru_maxrss`: after a fork it holds the memory of the process that runs the tests.
-        peak = "import re, sys; from leaderboard.cli import main\ntry: main()\nfinally: "
-        peak += "print(re.search(r'VmHWM:\\s+(\\d+) kB', open('/proc/self/status').read())[1], file=sys.stderr)"
-        ran = subprocess.run(
-            [sys.executable, "-c", peak, "verify", str(entry)], capture_output=True, text=True, check=False
-        )
-        refused, kilobytes = ran.stderr.splitlines()
-        assert ran.returncode == 2, kind
-        assert "trajectories.jsonl.gz" in refused
-        assert int(kilobytes) < 500_000, kind
+    kinds = ("bomb", "bomb of lines", "bomb of one line", "bomb of a reflection", "nested", "more lines")
+    entries = [tmp_path / kind / entry.relative_to(entry.parents[3]) for kind in kinds]
+    for kind, each in zip(kinds, entries, strict=True):
+        shutil.copytree(entry, each)
+        Forged(each).save_packed(PACKED[kind](packed), redigest=True)
+    # One process for all. Not `ru_maxrss`: after a fork it holds the memory of the process that runs the tests.
+    script = """
+import re, sys
+from leaderboard.cli import main
+for entry in sys.argv[1:]:
+    sys.argv[1:] = ["verify", entry]
+    try: main()
+    except SystemExit as left: print(left.code)
+print(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1])
+"""
+    ran = subprocess.run([sys.executable, "-c", script, *entries], capture_output=True, text=True, check=True)
+    *codes, kilobytes = ran.stdout.split()
+    assert codes == ["2"] * len(kinds)
+    refused = ran.stderr.splitlines()
+    assert len(refused) == len(kinds)
+    assert all("trajectories.jsonl.gz" in each for each in refused)
+    assert int(kilobytes) < 500_000
 
 
 def test_a_link_to_an_entry_is_refused(entry: Path, tmp_path: Path, command: Command) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -134,3 +135,30 @@ def test_a_wait_that_is_asked_for_is_bounded(monkeypatch: pytest.MonkeyPatch) ->
 
     with raw(send) as url:
         assert "status 429" in refusal(monkeypatch, url, patience=59)
+
+
+@pytest.mark.parametrize(
+    ("address", "proxy", "read"),
+    [
+        ("http://127.0.0.1:9/v1", "", False),
+        ("https://127.0.0.1:9/v1", "", True),
+        ("http://a.test/v1", "http://b.test", True),
+    ],
+)
+def test_certificates_are_read_where_something_is_encrypted(
+    monkeypatch: pytest.MonkeyPatch, address: str, proxy: str, read: bool
+) -> None:
+    import openai
+
+    given, make = list[bool | ssl.SSLContext](), openai.DefaultHttpxClient
+    monkeypatch.setattr(openai, "DefaultHttpxClient", lambda **of: given.append(of["verify"]) or make(**of))
+    monkeypatch.setenv("OPENAI_BASE_URL", address)
+    monkeypatch.setenv("http_proxy", proxy)
+    ChatEndpoint("m", ChatSettings(), tell=lambda line: None)
+    (certificates,) = given
+    if read:
+        assert certificates is True
+    else:  # TLS would fail
+        assert isinstance(certificates, ssl.SSLContext)
+        assert certificates.verify_mode is ssl.CERT_REQUIRED
+        assert not certificates.get_ca_certs()

@@ -106,16 +106,19 @@ def test_a_protocol_holds_enough_held_out_tasks(name: str) -> None:
             assert len({task.split("/")[0] for task in tasks}) == len(tasks), "one start in each city"
 
 
+# The oracle's entries on the boards hold all episodes, too.
+@pytest.mark.parametrize("episodes", [20, pytest.param(1_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", PLAYABLE)
-def test_the_oracle_is_perfect_on_every_protocol(name: str) -> None:
+def test_the_oracle_is_perfect_on_every_protocol(name: str, episodes: int) -> None:
     protocol = load_protocol(name)
+    protocol = protocol.first(min(episodes, len(protocol.episodes)))
     run, trajectories = evaluate(OracleAgent(), protocol, name="oracle")
     found = score_run(protocol, trajectories)
     env = protocol.make_env()
     if unwrap(env).every_task_can_be_won:
         assert found.success_rate == found.interval.high == 1.0
     assert (found.mean_regret, found.episodes) == (0.0, len(protocol.episodes))
-    assert found.interval.low > {38: 0.9}.get(len(protocol.episodes), 0.96)
+    assert found.interval.low > {20: 0.83, 38: 0.9}.get(len(protocol.episodes), 0.96)
     assert run.protocol_digest == protocol.digest
     for each in trajectories[:10]:
         assert difference(each, replay(env, each)) is None

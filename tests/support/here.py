@@ -6,11 +6,12 @@ import io
 import subprocess
 import sys
 from collections.abc import Mapping
-from importlib.metadata import entry_points
 from pathlib import Path
 from types import MappingProxyType
 
 import pytest
+
+from natlang_envs.installed import entry_points
 
 
 def run_here(

@@ -1,4 +1,4 @@
-"""Writes `floor_plans.json` from the alfworld package and the official games; a test holds the file to what they say.
+"""Writes `floor_plans.json.gz` from the alfworld package and official games; a test holds it to what they say.
 
 python -m tools.alfworld.make_floor_plans
 
@@ -10,6 +10,7 @@ counted over the official training games only: nothing is learned from the conte
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from collections import Counter, defaultdict
@@ -23,7 +24,7 @@ from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
 from tools.alfworld.official_statistics import OfficialGame, Package, official_games, read_package
 
-FACTS = Path(__file__).parents[2] / "natlang_envs" / "alfworld" / "games" / "floor_plans.json"
+FACTS = Path(__file__).parents[2] / "natlang_envs" / "alfworld" / "games" / "floor_plans.json.gz"
 ABOUT = (
     "Facts about the rooms of AI2-THOR (MIT, Allen Institute for AI) as ALFRED and ALFWorld (both MIT, Mohit Shridhar"
     " and others) use them, gathered by tools/alfworld/make_floor_plans.py."
@@ -59,7 +60,11 @@ def main(path: Path = FACTS) -> None:
     lines = [f"{json.dumps(key)}: {compact(value)}" for key, value in head.items()]
     room_lines = [f'"{number}": {compact(_room(rooms[number], package, movable))}' for number in sorted(rooms)]
     lines.append('"rooms": {\n' + ",\n".join(room_lines) + "\n}")
-    write_whole(path, ("{\n" + ",\n".join(lines) + "\n}\n").encode())
+    write_table(path, lines)
+
+
+def write_table(path: Path, lines: Iterable[str]) -> None:
+    write_whole(path, gzip.compress(("{\n" + ",\n".join(lines) + "\n}\n").encode(), mtime=0))
 
 
 def compact(value: object) -> str:

@@ -1,4 +1,4 @@
-"""Writes `room_habits.json`: what the official training games show of each seen room, and of things inside things.
+"""Writes `room_habits.json.gz`: what the official training games show of each seen room, and of things inside things.
 
 python -m tools.alfworld.make_room_habits
 
@@ -19,11 +19,10 @@ from natlang_envs.alfworld.games.floor_plans import Room, room
 from natlang_envs.alfworld.games.official import data_folder
 from natlang_envs.alfworld.games.pddl_writer import receptacle_id, thing_id
 from natlang_envs.alfworld.games.splits import HELD_OUT_PLANS, UNSEEN_PLANS
-from natlang_envs.files import write_whole
-from tools.alfworld.make_floor_plans import ABOUT, SPLITS, compact
+from tools.alfworld.make_floor_plans import ABOUT, SPLITS, compact, write_table
 from tools.alfworld.official_statistics import OfficialGame, official_games, unmangled
 
-HABITS = Path(__file__).parents[2] / "natlang_envs" / "alfworld" / "games" / "room_habits.json"
+HABITS = Path(__file__).parents[2] / "natlang_envs" / "alfworld" / "games" / "room_habits.json.gz"
 
 
 def main(path: Path = HABITS) -> None:
@@ -38,7 +37,7 @@ def main(path: Path = HABITS) -> None:
     lines = [f"{json.dumps(key)}: {compact(value)}" for key, value in content.items()]
     rooms = [f'"{number}": {compact(_room(found))}' for number, found in _by_room(train)]
     lines.append('"rooms": {\n' + ",\n".join(rooms) + "\n}")
-    write_whole(path, ("{\n" + ",\n".join(lines) + "\n}\n").encode())
+    write_table(path, lines)
 
 
 def _by_room(games: Iterable[OfficialGame]) -> list[tuple[int, list[OfficialGame]]]:

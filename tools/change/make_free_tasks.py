@@ -7,6 +7,7 @@ something can be tried in any order, digests decide it, so making the tasks agai
 from __future__ import annotations
 
 import ast
+import gzip
 import hashlib
 import json
 from collections import Counter
@@ -218,7 +219,7 @@ def write_tasks(repository: RepositoryEntry, work: Path, pythons: Sequence[str] 
         if each.split == repository.split and each.kind == OWN
     ]
     if all(each.exists() for each in parts):
-        write_whole(tasks_file(repository.split), b"".join(each.read_bytes() for each in parts))
+        write_whole(tasks_file(repository.split), gzip.compress(b"".join(each.read_bytes() for each in parts), mtime=0))
     return done.read_text(encoding="utf-8").count("\n") - 1
 
 

@@ -1,10 +1,11 @@
-"""ALFWorld's floor plans and statistics about them, read on first use from `floor_plans.json`.
+"""ALFWorld's floor plans and statistics about them, read on first use from `floor_plans.json.gz`.
 
 `python -m tools.alfworld.make_floor_plans` writes that file from the alfworld package and the official games.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Mapping
 from functools import cache
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple, cast
 from natlang_envs.alfworld.games.splits import UNSEEN_PLANS
 from natlang_envs.errors import UsageError
 
-_FILE = "floor_plans.json"
+_FILE = "floor_plans.json.gz"
 _BY_KIND = {0: "kitchen", 2: "living room", 3: "bedroom", 4: "bathroom"}  # by the hundreds of a floor plan's number
 
 
@@ -105,8 +106,8 @@ class FloorPlans(NamedTuple):
 
 @cache
 def content_of(name: str) -> dict[str, Any]:
-    """Return the content of a JSON file of this package."""
-    return json.loads(files("natlang_envs.alfworld.games").joinpath(name).read_text("utf-8"))
+    """Return the content of a compressed JSON file of this package."""
+    return json.loads(gzip.decompress(files("natlang_envs.alfworld.games").joinpath(name).read_bytes()))
 
 
 @cache

@@ -1,7 +1,7 @@
 """Samples a layout with what official games have: things in two receptacles, in other things, and cold ones.
 
 The usual numbers of objects of each type in a room, and the types of receptacles that they lie in, are read for the
-seen rooms from `room_habits.json`, which `python -m tools.alfworld.make_room_habits` writes from the official
+seen rooms from `room_habits.json.gz`, which `python -m tools.alfworld.make_room_habits` writes from the official
 training games. A room that is held out borrows the habits of other rooms of its kind, one room for each type of object,
 and always the same; of its own contents nothing is known.
 """
@@ -27,7 +27,7 @@ from natlang_envs.alfworld.games.layout import (
 )
 from natlang_envs.task_random import TaskRandom
 
-_FILE = "room_habits.json"
+_FILE = "room_habits.json.gz"
 _FRIDGE = "Fridge"
 _WHOLE = 1_000  # what one official object or game weighs; weights are whole numbers
 _PRIOR = 2  # official games that the statistics of all rooms count as

@@ -21,7 +21,7 @@ from natlang_envs.change.free_edits.sandbox_tests import LIMITS, SCRIPTS, RunOut
 from natlang_envs.change.free_edits.test_files import by_file, function_of, without
 from natlang_envs.change.making.fork_runner import SourcesWithTests, files_of, names_of
 from natlang_envs.change.repositories import RepositoryEntry, change_repository, data_folder
-from natlang_envs.change.task_files import failing_before
+from natlang_envs.change.task_files import failing_before, read_journal
 from natlang_envs.errors import UsageError
 from natlang_envs.files import cache_folder, whole_folder, write_whole
 from natlang_envs.sandbox import AutoExploreSandbox, CommandResult
@@ -190,16 +190,14 @@ def _explained(run: RunOutcomes, test: str) -> str:
 
 
 def tasks_file(split: str) -> Path:
-    return data_folder() / "free" / f"{split}.jsonl"
+    return data_folder() / "free" / f"{split}.jsonl.gz"
 
 
 @cache
 def code_tasks(split: str) -> Mapping[str, CodeTask]:
-    path = tasks_file(split)
     tasks: dict[str, CodeTask] = {}
     head: dict[str, Any] = {}
-    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
-        row: dict[str, Any] = json.loads(line)
+    for row in read_journal(tasks_file(split)):
         if "repository" in row:
             head = row
         else:

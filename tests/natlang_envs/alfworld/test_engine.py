@@ -16,6 +16,7 @@ from natlang_envs.errors import UsageError
 from tests.support.alfworld_real import needs_textworld
 from tests.support.alfworld_samples import games
 from tests.support.kitchen import GOALS, kitchen
+from tests.support.slow import slow_unless
 
 KITCHENS = {(goal, grammar): parse_game(kitchen(goal, grammar)) for goal in GOALS for grammar in GRAMMARS}
 ODDITIES = (
@@ -315,18 +316,20 @@ def test_real_rooms_can_be_wandered_through_in_both_grammars() -> None:
         assert (other.commands, other.won) == (world.commands, world.won)
 
 
+# Each goal in one grammar of three.
 @needs_textworld
-@pytest.mark.parametrize("kind", KITCHENS)
-def test_the_kitchen_is_played_as_by_the_real_engine(kind: tuple[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("goal", "grammar"), slow_unless(lambda number: number % 3 == number // 3 % 3, KITCHENS), ids=str
+)
+def test_the_kitchen_is_played_as_by_the_real_engine(goal: str, grammar: str) -> None:
     from natlang_envs.alfworld.textworld.backend import TextWorldWorld
     from tools.alfworld.textworld_speed import faster
 
-    goal, grammar = kind
     rng = random.Random(f"{goal} {grammar}")
     with faster():
-        ours, real = World(KITCHENS[kind]), TextWorldWorld(kitchen(goal, grammar))
+        ours, real = World(KITCHENS[goal, grammar]), TextWorldWorld(kitchen(goal, grammar))
         assert ours.intro() == real.intro()
-        script = [command for command, _ in GOLDEN] if kind == ("place", "json_2.1.1") else []
+        script = [command for command, _ in GOLDEN] if (goal, grammar) == ("place", "json_2.1.1") else []
         for number in range(max(60, len(script))):
             kinds = sorted({command.split()[0] for command in ours.commands})
             chosen = rng.choice(kinds)

@@ -22,6 +22,7 @@ from natlang_envs.conformance import CHECKS, Case, Check, NotApplicable
 from natlang_envs.errors import UsageError
 from tests.support.alfworld_real import needs_textworld
 from tests.support.alfworld_samples import win_by_the_plan
+from tests.support.slow import slow_unless
 from tools.alfworld.parity_recordings import EngineRecording, differences, play
 from tools.alfworld.textworld_speed import faster
 
@@ -39,8 +40,15 @@ def fields(game: Game) -> dict[str, Any]:
     return {name: getattr(game, name) for name in Game.__dataclass_fields__ if name not in left_out}
 
 
-@pytest.mark.parametrize("task_id", draw(TASKS, 60))
-def test_a_game_can_be_won_and_is_played_as_it_is_written_down(task_id: str) -> None:
+@pytest.fixture(scope="module")
+def drawn() -> list[str]:
+    return draw(TASKS, 60)
+
+
+@pytest.mark.xdist_group("realistic games")  # one process draws them, which takes a second
+@pytest.mark.parametrize("number", range(60))
+def test_a_game_can_be_won_and_is_played_as_it_is_written_down(drawn: list[str], number: int) -> None:
+    task_id = drawn[number]
     TASKS.check(task_id)
     game = TASKS.game(task_id)
     assert game.goal.task_type == task_id.split("/")[1]
@@ -150,10 +158,7 @@ def test_the_environment_keeps_the_contract(check: Check) -> None:
 
 
 @needs_textworld
-@pytest.mark.parametrize(
-    ("number", "task_type"),
-    [pytest.param(*each, marks=pytest.mark.slow if each[0] % 2 else ()) for each in enumerate(TASK_TYPES)],
-)
+@pytest.mark.parametrize(("number", "task_type"), slow_unless(lambda number: number % 2 == 0, enumerate(TASK_TYPES)))
 def test_a_game_is_played_as_textworld_plays_it(number: int, task_type: str) -> None:
     from natlang_envs.alfworld.textworld.backend import TextWorldWorld
 

@@ -268,7 +268,7 @@ def test_odd_files_are_no_trouble(tmp_path: Path) -> None:
         {
             "empty.py": "",
             "binary.bin": b"\0" * 5_000 + b"treasure",
-            "minified.js": "var treasure=1;" * 80_000,
+            "minified.js": "var treasure=1;" * 20_000,
             "long.txt": "island\n" * 150_000 + "treasure\n",
             "sixteen.txt": "a hidden treasure".encode("utf-16"),
             "latin.txt": "Sch\xe4tze sind treasure".encode("latin-1"),

@@ -16,6 +16,7 @@ from natlang_envs.change.repositories import data_folder
 from natlang_envs.repository import mutations
 from natlang_envs.repository.mutations import OPERATORS, PER_LINE, Edit, apply, edits, restoring
 from tests.strategies import examples
+from tests.support.slow import slow_unless
 
 SERVICES = data_folder() / "services"
 FILES = sorted(SERVICES.rglob("*.py"))
@@ -80,7 +81,7 @@ def test_after_several_edits_each_can_still_be_taken_back(data: st.DataObject) -
         text = edited
 
 
-@pytest.mark.parametrize("path", FILES, ids=name)
+@pytest.mark.parametrize("path", slow_unless(lambda number: number % 3 == 0, FILES), ids=name)
 def test_a_services_edits_are_few_a_line_in_order_and_python(path: Path) -> None:
     text, found = listed(path)
     assert max(Counter(each.line for each in found).values(), default=0) <= PER_LINE
