@@ -16,7 +16,7 @@ from natlang_envs.finder.documents import Document, read_document
 from natlang_envs.finder.postings import Broken, Busy, Postings
 from natlang_envs.repository.tree import Repository
 
-FORMAT = 4  # of what is indexed: another one is another folder
+FORMAT = 5  # of what is indexed: another one is another folder
 KEPT = 20  # indexes of other repositories in the cache folder; the longest unused goes
 _MARKS = "files.json"  # what was indexed of each file; written after the index, so a killed update is repeated
 

@@ -18,8 +18,8 @@ def cache(tmp_path: Path) -> str:
     return str(tmp_path / "cache")
 
 
-def test_the_question_of_the_readme_is_answered(cache: str) -> None:
-    asked = "how is the confidence interval of a success rate computed?"
+def test_the_question_of_the_page_is_answered(cache: str) -> None:
+    asked = "where is the success rate's interval computed?"
     done = explore_here("--repo", str(ROOT), asked, NATLANG_CACHE=cache)
     assert done.returncode == 0, done.stderr
     found = list(dict.fromkeys(line.partition(":")[0] for line in done.stdout.splitlines()))

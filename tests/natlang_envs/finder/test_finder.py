@@ -459,7 +459,7 @@ def test_a_chance_is_high_for_a_name_and_nothing_without_a_file(make: Make) -> N
     ("path", "text", "names"),
     [
         ("a.py", "X: int = 1\nif X:\n    def f(): y = 1\nclass A:\n    z = 2\n    async def g(): ...\n", "X f A z g"),
-        ("a.py", "@click.option('-v', '--verbose/--quiet')\ndef main(): ...\n", "main --verbose --quiet"),
+        ("a.py", "@click.option('-v', '--verbose/--quiet')\ndef main(): ...\n", "--verbose --quiet main"),
         ("a.py", "print 'python 2'\ndef old(): pass\n", "old"),
         ("a.c", "static int\nread_all(FILE *f)\n{\n  if (f)\n    close(f);\n}\n#define LIMIT 3\n", "read_all LIMIT"),
         ("a.rs", "pub(crate) fn parse<T>(x: T) {}\nimpl A {}\npub struct B;\n", "parse B"),
@@ -473,3 +473,8 @@ def test_a_chance_is_high_for_a_name_and_nothing_without_a_file(make: Make) -> N
 )
 def test_definitions(path: str, text: str, names: str) -> None:
     assert [name for _, name in definitions(path, text, text.splitlines())] == names.split()
+
+
+def test_what_a_string_of_several_lines_says_is_no_definition() -> None:
+    text = 'def a():\n    """\n    def b(): ...\n    """\n    x = 1\n\n\nLIST = ["--no-option"]\nclass C:\n    d: int = 3\n'
+    assert definitions("a.py", text, text.splitlines()) == [(0, "a"), (7, "LIST"), (8, "C"), (9, "d")]
