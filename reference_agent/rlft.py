@@ -23,15 +23,17 @@ from natlang_envs.prompt import History
 from reference_agent import processes
 from reference_agent.algorithms import load_algorithm, methods
 from reference_agent.algorithms.policy_gradient import Learner, Update
-from reference_agent.checkpoint import Checkpoints, Iterations, dropout_seed, random_state
+from reference_agent.checkpoint import Checkpoints, Iterations, dropout_seed, name_of, random_state
 from reference_agent.curriculum import (
     Stage,
     StageTasks,
     as_stages,
+    best_iteration,
     for_learning,
     for_validation,
     improves_no_more,
     passed,
+    validations,
 )
 from reference_agent.models.language_model import LanguageModel, NotFinite, check_finite
 from reference_agent.models.saycan import WritingPolicy
@@ -79,6 +81,11 @@ def reinforce(
 ) -> list[Row]:
     """Train `policy` in place by reinforcement learning (lines 23 to 35).
 
+    With `validate_every` each stage ends with its weights that were best on validation: those of now are validated
+    before the first iteration, and the last ones at the end. The next stage begins with them, and the last stage's are
+    what `policy` has then; the last weights are in the newest checkpoint of `folder`. Without validation, and after an
+    interruption, `policy` has the last weights.
+
     Args:
         policy: The policy, as the warm start left it.
         reflector: The reflector, which is frozen, or None.
@@ -93,8 +100,10 @@ def reinforce(
         allow_test: Whether the splits may hold test tasks.
 
     Returns:
-        The learning curve: one row per iteration, with the training success rate and mean return, and every
-        `validate_every` iterations `"validation"`, the success of greedy games in that split.
+        The learning curve: one row per iteration, with the training success rate and mean return. Every
+        `validate_every` iterations, and at the end of a stage, it has `"validation"`, the success of greedy games in
+        that split, and `"best"`, the iteration whose weights are the best so far; 0 is before the first, whose row has
+        `"validation_before"`.
 
     Raises:
         TrainingInterrupted: Ctrl-C was pressed; the last complete iteration is saved, and `curve` has the rows so far.
@@ -132,9 +141,9 @@ def _check(
     check_rate(policy, settings)
     check_settings(settings, policy.model, stages)
     if isinstance(policy, WritingPolicy):
-        unknown = "on a policy that writes: the {} over all texts is not known"
-        refuse_given(settings, ("entropy",), unknown.format("entropy"), "rl.")
-        refuse_given(settings.options, ("exact_kl",), unknown.format("distance"), f"rl.{settings.algorithm}.")
+        refuse_given(settings, ("entropy",), "on a policy that writes: the entropy over all texts is not known", "rl.")
+        always = "on a policy that writes, whose distance is always estimated"
+        refuse_given(settings.options, ("exact_kl",), always, f"rl.{settings.algorithm}.")
     if not (reflector and isinstance(reflector.model, ServedModel)):
         refuse_given(settings, ("reflector_endpoint",), "here: reflect-rl train asks the server", "rl.")
 
@@ -162,6 +171,13 @@ def _reinforced(
     games = {"episodes": settings.validate_episodes, "greedy": True, "history": history, "seed": seed}
     games["one_model"] = reflector is not None and reflector.model is policy
 
+    def validation(number: int) -> float:
+        return success_rate(play(unseen[number], policy, reflector, **games))
+
+    def forget() -> None:
+        if reflector and not reflector.frozen:
+            reflector.cache.clear()  # with other weights it would say something else
+
     def ended(number: int) -> bool:
         return passed(stages[number], number, curve) or improves_no_more(number, curve, settings.patience)
 
@@ -173,6 +189,12 @@ def _reinforced(
     policy.optimizer(settings.learning_rate)  # refuses weights that cannot be trained, before anything is played
     update = load_algorithm(settings.algorithm).update
     frozen, writes = _fingerprint(reflector), processes.number() == 0
+
+    def save(number: int, iteration: int, optimizer: torch.optim.Optimizer) -> None:
+        if writes:
+            cache = reflector.cache if reflector else {}
+            checkpoints.save(Iterations(number, iteration, [random_state(rng)], cache, curve), optimizer)
+
     events = SummaryWriter(str(folder / "tensorboard"), purge_step=len(curve)) if folder and writes else nullcontext()
     with _interruptible() as interrupted, events as writer:
         for number in range(progress.part, len(stages)):
@@ -181,6 +203,13 @@ def _reinforced(
             done = progress.step if number == progress.part else 0
             if done:
                 checkpoints.load_optimizer(optimizer)
+            start: Row = {}
+            if validations(number, curve):
+                checkpoints.keep(name_of(number, best_iteration(number, curve)), saved=True)
+            elif unseen and stage.iterations and not done:
+                start = {"validation_before": validation(number)}
+                checkpoints.keep(name_of(number, 0))
+                save(number, 0, optimizer)
             envs, tasks = make_envs(stage, settings.batch), StageTasks(stage)
             learner = Learner(policy, optimizer, settings, rng, critic, before)
             for iteration in range(done, stage.iterations):  # line 23
@@ -198,28 +227,34 @@ def _reinforced(
                         f"{error} in iteration {iteration + 1} of stage {number}: lower rl.learning_rate and train "
                         f"with another --out; {kept}"
                     ) from None
-                if reflector and not reflector.frozen:
-                    reflector.cache.clear()  # after the update it would say something else
-                if settings.validate_every and (iteration + 1) % settings.validate_every == 0:
-                    row["validation"] = success_rate(play(unseen[number], policy, reflector, **games))
+                forget()
                 if not curve and row.get("entropy", _SURE) < _SURE:
                     _log.warning(_TOO_SURE, row["entropy"])
-                row |= {"stage": number, "iteration": iteration + 1}
+                row |= {"stage": number, "iteration": iteration + 1, **start}
                 curve.append(row)
+                start, finished = {}, iteration + 1 == stage.iterations or ended(number)
+                if unseen and (finished or (iteration + 1) % settings.validate_every == 0):
+                    row["validation"] = validation(number)
+                    row["best"] = best_iteration(number, curve)
+                better = row.get("best") == iteration + 1
+                if better:
+                    checkpoints.keep(name_of(number, iteration + 1))
                 if writer:
                     for key, value in row.items():
                         writer.add_scalar(f"rl/{key}", value, len(curve))
                 report(row)
-                finished = iteration + 1 == stage.iterations or ended(number)
+                finished = finished or ended(number)
                 stop = processes.anyone(interrupted())
-                if writes and (finished or stop or (iteration + 1) % settings.checkpoint_every == 0):
-                    cache = reflector.cache if reflector else {}
-                    checkpoints.save(Iterations(number, iteration + 1, [random_state(rng)], cache, curve), optimizer)
+                if better or finished or stop or (iteration + 1) % settings.checkpoint_every == 0:
+                    save(number, iteration + 1, optimizer)
                 if stop:
                     kept = f"saved in {folder}: the same call goes on" if folder else "not saved, without a folder"
                     raise TrainingInterrupted(f"stopped after {len(curve)} iterations, {kept}", curve)
             envs.close()
             tasks.close()
+            if validations(number, curve) and (best := best_iteration(number, curve)) != curve[-1]["iteration"]:
+                checkpoints.go_back(name_of(number, best))
+                forget()
     if _fingerprint(reflector) != frozen:
         raise UsageError("the reflector's weights moved during RL fine-tuning: this is a bug, please report it")
     return curve
@@ -250,7 +285,8 @@ def _iterate(
     check_finite(learner.optimizer)
     row: Row = {}
     if reflector:
-        row = {"reflections": float(reflector.written - written), "reflections_cut": float(reflector.cut - cut)}
+        counts = np.sum(processes.gather([(reflector.written - written, reflector.cut - cut)]), axis=0)
+        row = {"reflections": float(counts[0]), "reflections_cut": float(counts[1])}
     row |= {
         "success": float(np.mean([each.success for each in episodes])),
         "return": float(np.mean([sum(each.rewards) for each in episodes])),

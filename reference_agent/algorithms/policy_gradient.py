@@ -163,11 +163,16 @@ def choices(learner: Learner, transitions: Sequence[Transition]) -> Choices:
 
 
 def distance(learner: Learner, now: Choices, transitions: Sequence[Transition]) -> Tensor:
-    """Return the mean KL(policy now || policy before RL), nats: estimated from the choices, or exact over the lists."""
-    if not learner.config.options.exact_kl:
+    """Return the mean KL(policy now || policy before RL), nats: exact over the lists, or estimated from the choices.
+
+    The estimate weighs each choice by how much likelier it is now than when it was sampled. Its gradient passes through
+    that ratio too, which makes both value and gradient unbiased; without it the gradient would be that of
+    KL(policy before RL || policy now).
+    """
+    if now.listed is None or not learner.config.options.exact_kl:
         away = now.chosen.new_tensor([each.reference for each in transitions]) - now.chosen
-        return (away.exp() - 1 - away).mean()
-    assert now.listed is not None
+        ratio = (now.chosen - now.chosen.new_tensor([each.decision.log_probability for each in transitions])).exp()
+        return (ratio * (away.exp() - 1 - away)).mean()
     before = pad_sequence([now.chosen.new_tensor(each.listed) for each in transitions], batch_first=True)
     gap = now.listed.masked_fill(now.listed.isinf(), 0.0) - before
     return (now.listed.exp() * gap).sum(dim=1).mean()
@@ -195,7 +200,7 @@ def with_reference(learner: Learner, transitions: Sequence[Transition]) -> list[
             weight.data = kept
         model.train(training)
     exact = learner.config.options.exact_kl
-    return [
+    return [  # a policy that writes has listed nothing
         each._replace(reference=chosen, listed=tuple(listed[: len(each.decision.labels)]) if exact else ())
         for each, (chosen, listed) in zip(transitions, said, strict=True)
     ]

@@ -122,6 +122,8 @@ class CollectConfig:
         wordings: Number of reflections requested for each state, in different words.
         policy_negatives: Whether the policy also learns from the negative examples of its trajectories.
         failures: Whether to keep trajectories that miss their goal; otherwise more tasks are played in their place.
+        unclear: Largest share of examples that a student cannot know: p(s) does not show what the reflection names,
+            quotes or regrets, or is taught with and without regret. More is refused.
         timeout: Largest number of seconds that a teacher takes for an answer; 0 for any. A chat model has its own.
     """
 
@@ -134,6 +136,7 @@ class CollectConfig:
     wordings: int = at_least(1, 1)
     policy_negatives: bool = False
     failures: bool = False
+    unclear: float = fraction(0.1)
     timeout: float = at_least(0, 300.0)
 
     def __post_init__(self) -> None:
@@ -199,8 +202,9 @@ class RLConfig:
         discount: Factor by which a reward counts less for each step that it comes later.
         normalise: What counts alike in the loss: every `"token"`, so that long episodes count more (a label is one
             token), or every `"episode"`.
-        validate_every: Iterations between greedy games of the split `"validation"`, whose success is in the curve;
-            0 for none.
+        validate_every: Iterations between greedy games of the split `"validation"`, whose success is in the curve. A
+            stage then ends with its weights that were best in them, those that it began with included; 0 for none, and
+            it ends with the last.
         validate_episodes: Number of those games.
         patience: Validations in a row without a better one than before, after which a stage ends; 0 for never.
         checkpoint_every: Iterations between checkpoints.

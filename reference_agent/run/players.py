@@ -129,7 +129,7 @@ class Players:
 
         Args:
             folder: The folder.
-            policy: `"policy"`, or `"policy-sft"`, the policy before RL.
+            policy: `"policy"`; `"policy-sft"`, the policy before RL; `"policy-last"`, RL's last, where not the best.
             config: Settings in place of the folder's own.
 
         Raises:
@@ -294,7 +294,7 @@ class Players:
 def load_player(config: Config, out: Path, folder: str) -> LanguageModel:
     if config.model.lora_rank:
         base = LanguageModel.load(start_of(config, out), config.model)
-        player = base.with_adapter(folder.removesuffix("-sft"), config.model, out / folder)
+        player = base.with_adapter(folder.partition("-")[0], config.model, out / folder)
     else:
         player = LanguageModel.load(out / folder, config.model)
     return player if folder == "reflector" else with_head(player, config)

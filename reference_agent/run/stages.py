@@ -26,10 +26,12 @@ from reference_agent.run.fingerprint import difference
 from reference_agent.tiny.making import PICKUP, VERSION, tiny_folder, tiny_name
 
 CONFIG = "settings.json"
+POLICIES = ("policy", "policy-sft", "policy-last")  # folders of policies: the trained one, before RL, RL's last
 # Settings of training, which are not read to play: players stay playable where these settings change.
 _OF_TRAINING = {"warmup", "teacher", "collect", "sft_reflector", "sft_policy", "rl", "curriculum"}
-# Settings that a stage does not depend on. One that is forgotten here costs a stage made twice, never a wrong one.
-_AFTER_SFT = {"rl", "curriculum", "allow_test", "reflections", "reflection_tokens"}  # the split says which tasks
+# Settings that a stage does not depend on. One that is forgotten here costs a stage made twice, never a wrong one. The
+# split says which tasks `allow_test` allows.
+_AFTER_SFT = {"rl", "curriculum", "allow_test", "reflections", "reflection_tokens", "collect.unclear"}
 _OF_POLICY = {"sft_policy", "reflect", "head", "collect.policy_trajectories", "collect.policy_negatives"}
 _FREE = {
     "data": _AFTER_SFT | _OF_POLICY | {"model", "warmup", "sft_reflector", "players", "threads"},
