@@ -476,5 +476,7 @@ def test_definitions(path: str, text: str, names: str) -> None:
 
 
 def test_what_a_string_of_several_lines_says_is_no_definition() -> None:
-    text = 'def a():\n    """\n    def b(): ...\n    """\n    x = 1\n\n\nLIST = ["--no-option"]\nclass C:\n    d: int = 3\n'
-    assert definitions("a.py", text, text.splitlines()) == [(0, "a"), (7, "LIST"), (8, "C"), (9, "d")]
+    text = (
+        'def a():\n    """\n    def b(): ...\n    """\n    x = 1\n\n\nL = ["--no-option"]\nclass C:\n    d: int = 3\n'
+    )
+    assert definitions("a.py", text, text.splitlines()) == [(0, "a"), (7, "L"), (8, "C"), (9, "d")]
