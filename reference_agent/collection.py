@@ -40,6 +40,7 @@ from reference_agent.players import Speaker, fitting_state
 from reference_agent.run.bounds import check_kind, refuse_given
 from reference_agent.run.config import CollectConfig, Config, TeacherConfig
 from reference_agent.run.fingerprint import claim_data, environment
+from reference_agent.state import Shown, StateFunction, compose, shown_by
 from reference_agent.teachers.base import Moment, Teacher, ask, plan
 from reference_agent.teachers.chat import ChatModel, ChatTeacher, chat_options, load_prompts
 from reference_agent.teachers.check import check_knowable, check_regrets
@@ -52,7 +53,6 @@ _TRIES = 10  # tasks played, at most, for each trajectory that is wanted
 _REPEATS = 10_000  # draws of known tasks in a row after which a split is taken to have no other
 
 Report = Callable[[str, int, int, float], None]  # stage, step, steps, value
-Fit = Callable[[str, Sequence[PathStep], str, Sequence[str]], str]  # p(s) of task, path, observation and commands
 
 
 class Collection(NamedTuple):
@@ -77,15 +77,15 @@ class CollectionSetup(NamedTuple):
     make_teacher: Callable[[NatLangEnv, np.random.Generator], Teacher]
     settings: CollectConfig
     seed: int
-    fit: Fit
+    fit: StateFunction
 
 
-def cut_to_context(reader: PromptReader | None, spoken: int, history: History) -> Fit:
+def cut_to_context(reader: PromptReader | None, spoken: int, shown: Shown) -> StateFunction:
     """Return a function that cuts p(s) to a model's context, if there is one, less the tokens of a reflection."""
     if reader is None:
-        return lambda task, path, seen, _: state_prompt(task, path, seen, history=history)
+        return partial(compose, shown)
     speaker = Speaker(reader, spoken) if spoken else None
-    return lambda task, path, seen, commands: fitting_state(reader, speaker, task, path, seen, commands, history)
+    return lambda task, path, seen, commands: fitting_state(reader, speaker, task, path, seen, commands, shown)
 
 
 def collect(
@@ -99,6 +99,7 @@ def collect(
     folder: Path | str | None = None,
     report: Report = lambda *_: None,
     allow_test: bool = False,
+    state: StateFunction | None = None,
 ) -> list[Example]:
     """Let a teacher play, and return the data set D (lines 2 to 20).
 
@@ -113,6 +114,7 @@ def collect(
         folder: Folder for the examples; if it holds some of these very arguments, those are returned.
         report: Called with `"collect"`, the trajectories so far, how many are wanted, and the number of examples.
         allow_test: Whether the split may hold test tasks.
+        state: A function of task, path, observation and commands that returns p(s), in place of `history`.
 
     Raises:
         UsageError: The environment has no such teacher or too few tasks, its split holds test tasks, the teacher
@@ -134,12 +136,13 @@ def collect(
         )
     if reader is not None and not hasattr(reader, "list_actions"):
         raise UsageError(f"reader is {reader!r:.100}: give a model, such as load_model() returns")
+    shown = shown_by(history, state)
     seed, folder = check_count("seed", seed, 0), None if folder is None else Path(folder)
     stage = for_learning(env if isinstance(env, Stage) else Stage(env), allow_test)
     if stage.longest_plan:
         raise UsageError("longest_plan is for RL, and tasks are drawn here from all: leave it out")
     if folder is not None:
-        asked = {"settings": settings, "history": history, "seed": seed, "reader": reader, "allow_test": allow_test}
+        asked = {"settings": settings, "history": shown, "seed": seed, "reader": reader, "allow_test": allow_test}
         claim_data(folder, env=environment(stage.env), env_kwargs=stage.env_kwargs, teacher=teacher, **asked)
         if (folder / EXAMPLES).exists():
             return read_examples(folder / EXAMPLES)
@@ -147,7 +150,7 @@ def collect(
     def make(env: NatLangEnv, rng: np.random.Generator) -> Teacher:
         return make_teacher(env, rng, TeacherConfig(teacher)) if isinstance(teacher, str) else teacher
 
-    source = CollectionSetup(stage.make, make, settings, seed, cut_to_context(reader, _SPOKEN, history))
+    source = CollectionSetup(stage.make, make, settings, seed, cut_to_context(reader, _SPOKEN, shown))
     examples = with_shown(_numbered(_play_until_enough(source, report), settings)[0], settings)
     check_knowable(examples, settings.unclear)
     if folder is not None:
@@ -159,7 +162,7 @@ def gather(
     config: Config,
     answers: Path | None = None,
     report: Report = lambda *_: None,
-    fit: Fit | None = None,
+    fit: StateFunction | None = None,
     validate: bool = False,
 ) -> Collection:
     """Collect the data set of a run, with its card; errors as `collect`, or the chat model cannot be reached.
@@ -171,7 +174,7 @@ def gather(
     """
     check_regrets(config.history, config.collect)
     stage = for_learning(config.demonstrations, config.allow_test)
-    fit = fit or cut_to_context(None, 0, config.history)
+    fit = fit or cut_to_context(None, 0, config.shown)
     make = partial(make_teacher, config=config.teacher)
     source, meter = CollectionSetup(stage.make, make, config.collect, config.seed, fit), None
     if config.teacher.name == CHAT:

@@ -21,7 +21,7 @@ from torch.utils.tensorboard import SummaryWriter
 from natlang_envs.errors import UsageError, check_count
 from natlang_envs.prompt import History
 from reference_agent import processes
-from reference_agent.algorithms import load_algorithm, methods
+from reference_agent.algorithms import algorithm_name, load_algorithm, methods
 from reference_agent.algorithms.policy_gradient import Learner, Update
 from reference_agent.checkpoint import Checkpoints, Iterations, dropout_seed, name_of, random_state
 from reference_agent.curriculum import (
@@ -43,6 +43,7 @@ from reference_agent.rollout import make_envs, play, sample_episodes, success_ra
 from reference_agent.run.bounds import check_kind, check_rate, refuse_given
 from reference_agent.run.config import RLConfig
 from reference_agent.run.fingerprint import training
+from reference_agent.state import Shown, StateFunction, shown_by
 
 Row = dict[str, float]
 
@@ -78,6 +79,7 @@ def reinforce(
     report: Callable[[Row], None] = lambda _: None,
     one_model: bool = False,
     allow_test: bool = False,
+    state: StateFunction | None = None,
 ) -> list[Row]:
     """Train `policy` in place by reinforcement learning (lines 23 to 35).
 
@@ -98,6 +100,7 @@ def reinforce(
         report: Called after each iteration with its row of the learning curve, such as `wandb.log`.
         one_model: Whether one model is both players (appendix E.2): the reflector's is `policy`, and learns.
         allow_test: Whether the splits may hold test tasks.
+        state: A function of task, path, observation and commands that returns p(s), in place of `history`.
 
     Returns:
         The learning curve: one row per iteration, with the training success rate and mean return. Every
@@ -111,13 +114,13 @@ def reinforce(
             of other arguments or damaged, or training diverged.
     """
     check_kind(settings, RLConfig)
-    seed = check_count("seed", seed, 0)
+    seed, shown = check_count("seed", seed, 0), shown_by(history, state)
     stages = [for_learning(each, allow_test) for each in as_stages(stages)]
     _check(policy, reflector, stages, settings, one_model)
     spoken = reflector and one_model and [reflector.max_tokens, reflector.sampled]
-    asked = {"stages": stages, "settings": settings, "history": history, "seed": seed, "allow_test": allow_test}
+    asked = {"stages": stages, "settings": settings, "history": shown, "seed": seed, "allow_test": allow_test}
     with training(folder, policy, job="reinforce", reflector=spoken or reflector, **asked) as folder:
-        return _reinforced(policy, reflector, stages, settings, history, seed, folder, report)
+        return _reinforced(policy, reflector, stages, settings, shown, seed, folder, report)
 
 
 def check_settings(settings: RLConfig, model: Any, stages: Sequence[Stage]) -> None:
@@ -143,7 +146,7 @@ def _check(
     if isinstance(policy, WritingPolicy):
         refuse_given(settings, ("entropy",), "on a policy that writes: the entropy over all texts is not known", "rl.")
         always = "on a policy that writes, whose distance is always estimated"
-        refuse_given(settings.options, ("exact_kl",), always, f"rl.{settings.algorithm}.")
+        refuse_given(settings.options, ("exact_kl",), always, f"rl.{algorithm_name(settings.algorithm)}.")
     if not (reflector and isinstance(reflector.model, ServedModel)):
         refuse_given(settings, ("reflector_endpoint",), "here: reflect-rl train asks the server", "rl.")
 
@@ -153,7 +156,7 @@ def _reinforced(
     reflector: Reflector | None,
     stages: Sequence[Stage],
     settings: RLConfig,
-    history: History,
+    shown: Shown,
     seed: int,
     folder: Path | None,
     report: Callable[[Row], None],
@@ -168,7 +171,8 @@ def _reinforced(
     checkpoints, rng = Checkpoints(folder, policy, critic), np.random.default_rng([seed, 4])
     before = checkpoints.reference() if own.get("reference_kl") else None
     unseen = [for_validation(each) for each in stages] if settings.validate_every else []
-    games = {"episodes": settings.validate_episodes, "greedy": True, "history": history, "seed": seed}
+    games: dict[str, Any] = {"episodes": settings.validate_episodes, "greedy": True, "seed": seed}
+    games |= {"state": shown} if callable(shown) else {"history": shown}
     games["one_model"] = reflector is not None and reflector.model is policy
 
     def validation(number: int) -> float:
@@ -219,7 +223,7 @@ def _reinforced(
                     group["lr"] = settings.learning_rate * (1 - 0.9 * iteration / stage.iterations)
                 try:
                     with dropout_seed(seed, 5, number, iteration):
-                        row = _iterate(envs, tasks, learner, reflector, history, update)
+                        row = _iterate(envs, tasks, learner, reflector, shown, update)
                 except NotFinite as error:
                     none = "there is no checkpoint yet, and the warm start stays"
                     kept = f"the last good checkpoint is {checkpoints.last}" if checkpoints.last else none
@@ -265,7 +269,7 @@ def _iterate(
     tasks: StageTasks,
     learner: Learner,
     reflector: Reflector | None,
-    history: History,
+    shown: Shown,
     update: Callable[..., Update],
 ) -> Row:
     """Sample a batch of trajectories and update the policy with it (lines 24 to 34)."""
@@ -277,7 +281,7 @@ def _iterate(
     if processes.count() > 1:
         # The generator that all have in common draws a seed for each one's own part of the episodes.
         rng = np.random.default_rng([int(rng.integers(2**63)), processes.number()])
-    played = sample_episodes(envs, processes.part(task_ids), learner.policy, reflector, history, rng)  # lines 24 to 33
+    played = sample_episodes(envs, processes.part(task_ids), learner.policy, reflector, shown, rng)  # lines 24 to 33
     episodes = processes.gather(played)
     model.train(settings.dropout != "off")
     result = update(learner, episodes)  # line 34

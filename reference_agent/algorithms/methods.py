@@ -211,6 +211,8 @@ def credit(episodes: Sequence[Episode], config: RLConfig) -> list[Transition]:
 
 
 def _groups(episodes: Sequence[Episode], size: int) -> list[Sequence[Episode]]:
+    if size < 2:
+        raise UsageError("groups of one episode compare nothing: give Algorithm(update, RLOOSettings, compares=True)")
     return [episodes[first : first + size] for first in range(0, len(episodes), size)]
 
 

@@ -30,14 +30,37 @@ Question = tuple[str, tuple[str, ...], tuple[int, ...] | None]  # a prompt, its 
 
 
 class Learner(NamedTuple):
-    """State of an update: what it changes and draws from."""
+    """State of an update: what it changes and draws from.
+
+    An algorithm `update(learner, episodes) -> Update` gets one, and the `config.batch` episodes of an iteration:
+
+    ```python
+    def update(learner, episodes):
+        def loss_of(part):
+            chosen = pg.choices(learner, part).chosen  # log-probabilities [len(part)]
+            weight = chosen.new_tensor([each.advantage for each in part])
+            return -(weight * chosen).mean(), ()
+        loss, norm = pg.step(learner, pg.centred(episodes, learner.config), loss_of)
+        return Update(loss, gradient_norm=norm, updates=1)
+    ```
+
+    where `pg` is `reference_agent.algorithms.policy_gradient`.
+
+    Attributes:
+        policy: The policy, whose `parameters()` are trained.
+        optimizer: AdamW on them.
+        config: The settings; `config.options` are those of the algorithm.
+        rng: Shuffles minibatches; the same generator draws tasks, labels and choices.
+        critic: A value head on the last position's state, if the algorithm has a setting `critic`, and it is True.
+        reference: The policy's weights before RL, if the algorithm has a setting `reference_kl`, and it is above 0.
+    """
 
     policy: LanguageModel
     optimizer: torch.optim.Optimizer
     config: RLConfig
-    rng: np.random.Generator  # shuffles minibatches; the same generator draws tasks, labels and choices
-    critic: torch.nn.Module | None = None  # a value head on the last position's state, if the algorithm has one
-    reference: Sequence[Tensor] | None = None  # the policy's weights before RL, if `reference_kl` holds it near them
+    rng: np.random.Generator
+    critic: torch.nn.Module | None = None
+    reference: Sequence[Tensor] | None = None
 
 
 class Update(NamedTuple):
@@ -89,16 +112,23 @@ def whole_return(rewards: Sequence[float], discount: float = 1.0) -> float:
 
 
 def advantages(episodes: Sequence[Episode], config: RLConfig) -> list[Transition]:
-    """Return every step of every episode, last steps first, with its reward-to-go less the `baseline`."""
+    """Return every step of every episode, last steps first, with its reward-to-go less the `baseline`.
+
+    An algorithm without a setting of that name has the baseline `"step"`.
+    """
     returns = [rewards_to_go(each.rewards, config.reward_scale, config.discount).tolist() for each in episodes]
     means = [0.0] * max(map(len, returns))
-    if config.options.baseline == "step":
+    if _baseline(config) == "step":
         means = [float(np.mean([each[at] for each in returns if at < len(each)])) for at in range(len(means))]
     return last_first(
         Transition(step, decision, gained[step] - means[step])
         for episode, gained in zip(episodes, returns, strict=True)
         for step, decision in enumerate(episode.decisions)
     )
+
+
+def _baseline(config: RLConfig) -> str:
+    return getattr(config.options, "baseline", "step")
 
 
 def last_first(transitions: Iterable[Transition]) -> list[Transition]:
@@ -125,7 +155,7 @@ def scaled(transitions: Sequence[Transition]) -> list[Transition]:
 
 def centred(episodes: Sequence[Episode], config: RLConfig) -> list[Transition]:
     transitions = advantages(episodes, config)
-    return transitions if config.options.baseline == "none" else scaled(transitions)
+    return transitions if _baseline(config) == "none" else scaled(transitions)
 
 
 def shared(episodes: Sequence[Episode], transitions: list[Transition], config: RLConfig) -> list[Transition]:

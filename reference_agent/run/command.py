@@ -17,6 +17,7 @@ from rich.table import Column, Table
 from natlang_envs.errors import UsageError, require_choice
 from reference_agent import processes
 from reference_agent.run.memory_command import memory_app
+from reference_agent.start.command import start_app
 
 if TYPE_CHECKING:
     from reference_agent.run.config import Config
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 models = typer.Typer(no_args_is_help=True, help="Models that are fetched once and kept in the cache folder.")
 app.add_typer(models, name="models")
-app.registered_commands += memory_app.registered_commands
+app.registered_commands += memory_app.registered_commands + start_app.registered_commands
 
 Preset = Annotated[Path | None, typer.Argument(help="A TOML file or a preset's name.")]
 Out = Annotated[Path, typer.Option(help="The run's folder. A run that was stopped there is resumed.")]

@@ -25,11 +25,14 @@ from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.runs import hardware, installed_versions
 from natlang_envs.files import make_folder, write_whole
 from reference_agent import processes
+from reference_agent.algorithms import registered
 from reference_agent.curriculum import Environment, Stage, make_environment, split_of
 from reference_agent.models.adapters import digest
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.tokenizer import PromptReader
 from reference_agent.players import Reflector
+from reference_agent.run.config import RLConfig
+from reference_agent.teachers.choose import registered_teacher
 
 TRAINING, DATA = "inputs.json", "data.inputs.json"  # names of the file
 MADE_BY = "made_by.json"  # versions, processes and device, for each time that one of them was another
@@ -67,6 +70,7 @@ def _flat(values: Mapping[str, Any], table: str = "") -> dict[str, Any]:
 def claim_data(folder: Path, **inputs: object) -> None:
     """Make a folder that of data from these inputs, or check that it is. Raises `UsageError` if it is of others."""
     make_folder(folder)
+    inputs["teacher"] = registered_teacher(inputs["teacher"]) or inputs["teacher"]
     claim_inputs(folder / DATA, {name: described(value) for name, value in inputs.items()})
 
 
@@ -174,6 +178,8 @@ def described(value: Any, depth: int = 0) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         names = [each.name for each in fields(value) if each.name not in _IGNORED]
         told = {name: described(getattr(value, name), deeper) for name in names}
+        if isinstance(value, RLConfig) and (own := registered(value.algorithm)):
+            told["update"] = described(own.update, deeper)
         return told | {"env": environment(value.env)} if isinstance(value, Stage) else told
     if isinstance(value, dict):
         return {str(name): described(each, deeper) for name, each in value.items()}

@@ -152,7 +152,7 @@ def collected(config: Config, out: Path, report: Report, shared: Path | None = N
         if not config.model.is_tiny:  # p(s) is cut to a pretrained model's context as in play
             reader = PromptReader.of(start_of(config, out), config.head, config.model.chat)
             spoken = config.reflection_tokens if config.reflect else 0
-            fit = collection.cut_to_context(reader, spoken, config.history)
+            fit = collection.cut_to_context(reader, spoken, config.shown)
         collection.write_collection(folder, collection.gather(config, answers, report, fit, validate=True))
 
     made = link_stage(config, "data", out, shared, make)

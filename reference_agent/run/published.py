@@ -55,6 +55,8 @@ def publish(run: Path, policy: str, player: Path) -> Path:
         UsageError: Training has not ended, its players are damaged, or weights are not finite.
     """
     config = read_config(run, to_play=True)
+    if config.state:
+        raise UsageError(f"p(s) is composed by {config.state}, which a published player does not hold: use history")
     # Loaded once, so that what could not be played is not published; on whatever machine.
     Players.load(run, policy, replace(config, model=replace(config.model, device="cpu", eight_bit=False)))
     folders = [policy]
