@@ -6,6 +6,7 @@ A field without a case fails `test_every_field_has_a_case`.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, fields
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 import torch
 
 from natlang_envs.errors import UsageError
+from natlang_envs.prompt import PathStep
 from reference_agent import Moment, WritingPolicy, collect, fine_tune_policy, fine_tune_reflector, load_model, reinforce
 from reference_agent.algorithms.methods import GroupPassesSettings, PPOSettings, ReinforceSettings, RLOOSettings
 from reference_agent.collection import gather
@@ -193,6 +195,7 @@ CASES: dict[type, list[tuple[str, Case]]] = {
         ("allow_test", Case({"allow_test": True, "split": "test"})),
         case("env_kwargs", {"map": "generated"}),
         case("history", 3),
+        case("state", f"{__name__}:brief_state"),
         case("reflect", False),
         case("players", "one"),
         case("reflections", "sampled"),
@@ -209,6 +212,10 @@ CASES: dict[type, list[tuple[str, Case]]] = {
         case("curriculum", [{"env": PICKUP}, {"env": PICKUP}]),
     ],
 }
+
+
+def brief_state(task: str, path: Sequence[PathStep], observation: str, commands: Sequence[str]) -> str:
+    return f"{task}\nObservation: {observation}\nCommands: {len(path)}, {', '.join(commands)}"
 
 
 def test_every_field_has_a_case() -> None:
