@@ -59,7 +59,7 @@ def teacher(moment: rrl.Moment) -> tuple[str, str]:
 def main(steps: int = 120, iterations: int = 15) -> float:
     """Train both players on four games of the teacher, then the policy by reward; return its success rate."""
     base = rrl.load_model("tiny")
-    examples = rrl.collect(HalvingEnv, teacher, rrl.CollectConfig(trajectories=4, policy_trajectories=4))
+    examples = rrl.collect(HalvingEnv, teacher, rrl.CollectConfig(trajectories=4, policy_trajectories=4, negatives=0))
     reflector = rrl.fine_tune_reflector(base.copy(), examples, rrl.SFTConfig(steps, batch=8))
     policy = rrl.fine_tune_policy(base.copy(), examples, rrl.PolicySFTConfig(steps, batch=8))
     print("It learns and plays the same six games: this environment has no splits.")

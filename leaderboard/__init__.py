@@ -5,6 +5,7 @@ pack         makes an entry from a run
 verify       replays an entry, one episode at a time, within hard bounds
 result       what replay derives, and the ledger that keeps it
 copies       finds recordings that two entries share
+own_protocols  protocols that no package ships, beside the entries
 rounds       live rounds: beacons, commitments, and their rules for an entry
 agent_files  the files that a committed or audited agent can read
 audit/       runs an entry's agent again on episodes that nobody could foresee

@@ -12,7 +12,7 @@ import natlang_envs
 from leaderboard.schema import one_line
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import BUILT_IN, ENTRY_POINTS
-from natlang_envs.evaluation.published import FILES, is_published, published_files
+from natlang_envs.evaluation.published import FILES, is_published, published_files, split_model
 from natlang_envs.evaluation.runs import digest_of
 from natlang_envs.installed import entry_points
 from natlang_envs.registration import ENVIRONMENTS
@@ -36,7 +36,7 @@ class AgentFiles:
         own_loader: Whether code of this project makes the agent from weights alone: the probabilities that it states
             are then those of the weights that `checkpoint` names.
         foreign: The installed package whose code makes the agent, if it is not one of ours; or an empty string.
-        model: What stands behind the path of a published player: `@MODEL`, a model of the cache, or an empty string.
+        model: What stands behind the path: `@MODEL`, a model of the cache, or an empty string.
     """
 
     packages: Path
@@ -90,10 +90,9 @@ def copy_agent_files(spec: str, folder: Path, files: Path | None = None) -> Agen
             hidden = shutil.ignore_patterns(*_DATA, *(() if built_in else _ENVIRONMENTS))
             shutil.copytree(Path(found.origin).parent, packages / name, ignore=hidden)
     makers = [each.dist.name if each.dist else "" for each in entry_points(group=ENTRY_POINTS, name=kind)]
-    player, at, model = argument.rpartition("@")
     ours = len(makers) == 1 and makers[0] in _OURS
-    of_model = ours and bool(at) and is_published(Path(player))
-    path = Path(player if of_model else argument).absolute()
+    named, model = split_model(argument) if ours else (Path(argument), "")
+    path = named.absolute()
     given: str | Path = argument
     checkpoint = ""
     whole = False  # whether the checkpoint's SHA-256 covers all copies
@@ -123,7 +122,7 @@ def copy_agent_files(spec: str, folder: Path, files: Path | None = None) -> Agen
             each.chmod(0o755 if each.is_dir() else 0o644)
     foreign = next((each for each in makers if each not in _OURS), "")
     own_loader = ours and (whole or not checkpoint)
-    return AgentFiles(packages, own, kind, given, checkpoint, own_loader, foreign, at + model if of_model else "")
+    return AgentFiles(packages, own, kind, given, checkpoint, own_loader, foreign, model)
 
 
 def _check_function(own: Path, module: str, function: str) -> None:

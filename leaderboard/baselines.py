@@ -12,11 +12,13 @@ from collections.abc import Collection
 from contextlib import closing
 from pathlib import Path
 
+from leaderboard.own_protocols import keep_protocol
 from leaderboard.pack import pack
 from leaderboard.standings.badges import BADGES_FILE, note_badge
 from leaderboard.verify import sha256
 from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.evaluation.agents import baseline_names, is_sampling, load_agent
+from natlang_envs.evaluation.live import find_round
 from natlang_envs.evaluation.protocols import Protocol, load_protocol, protocol_names
 from natlang_envs.evaluation.runner import evaluate
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE, provenance
@@ -77,6 +79,8 @@ def make_baselines(submissions: Path, only: Collection[str] = ()) -> list[Path]:
 
 def play_baseline(protocol: Protocol, name: str, folder: Path) -> Path:
     """Evaluate a built-in agent and pack its run, both below a folder; return the entry."""
+    if protocol.name not in protocol_names() and not find_round(protocol.name):
+        keep_protocol(protocol, folder)
     agent, run = load_agent(name), folder / "runs" / protocol.name / name
     evaluate(agent, protocol, name=name, out=run, source=provenance("built-in", name))
     return pack(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from leaderboard.copies import refuse_look_alike
+from leaderboard.own_protocols import PROTOCOLS
 from leaderboard.players import PLAYERS_FILE
 from leaderboard.result import LEDGER_FILE
 from leaderboard.rounds import (
@@ -28,7 +29,7 @@ from natlang_envs.evaluation.live import find_round
 from natlang_envs.evaluation.published import FILES, published_files
 
 _LARGEST_PLAYER = 6 << 20
-PROTECTED = (BADGES_FILE, ADJUDICATIONS_FILE, LEDGER_FILE, OWNERS_FILE, PLAYERS_FILE, ROUNDS_FILE)
+PROTECTED = (BADGES_FILE, ADJUDICATIONS_FILE, LEDGER_FILE, OWNERS_FILE, PLAYERS_FILE, ROUNDS_FILE, PROTOCOLS)
 
 
 @dataclass(frozen=True)

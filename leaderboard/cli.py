@@ -56,6 +56,7 @@ def pack_command(
     training_episodes: Annotated[int | None, typer.Option(min=0, help="Episodes it was trained on.")] = None,
     training_minutes: Annotated[float | None, typer.Option(min=0, help="Minutes its training took.")] = None,
     curve: Annotated[Path | None, typer.Option(help="Its curve.json, as `reflect-rl train` writes it.")] = None,
+    protocol: Annotated[Path | None, typer.Option(help="The file of your own protocol, which is kept beside.")] = None,
     out: Annotated[Path, typer.Option(help="The folder of all entries.")] = SUBMISSIONS,
 ) -> None:
     """Verify a run by replay and write it as an entry."""
@@ -72,6 +73,7 @@ def pack_command(
         model=model,
         parameters=parameters,
         reference=reference,
+        protocol_file=protocol,
         track={
             "weights": weights,
             "method": method,

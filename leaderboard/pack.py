@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from leaderboard.copies import refuse_copies, refuse_look_alike
+from leaderboard.own_protocols import keep_protocol, own_protocol
 from leaderboard.rounds import check_live, commitment_file, protocol_of, read_commitment
 from leaderboard.schema import (
     SUBMISSION_FILE,
@@ -24,8 +25,8 @@ from leaderboard.schema import (
 from leaderboard.verify import MAX_TRAJECTORIES_BYTES, Recording, check, sha256
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.live import find_round
-from natlang_envs.evaluation.protocols import protocol_names, split_shortened
-from natlang_envs.evaluation.runs import TRAJECTORIES_FILE, read_run_facts
+from natlang_envs.evaluation.protocols import load_protocol, protocol_names, split_shortened
+from natlang_envs.evaluation.runs import TRAJECTORIES_FILE, Run, read_run_facts
 from natlang_envs.files import whole_folder, write_whole
 
 _MAX_CURVE_BYTES = 8 * 1024 * 1024
@@ -52,6 +53,7 @@ def pack(
     parameters: int | None = None,
     track: dict[str, Any] | None = None,
     reference: bool = False,
+    protocol_file: Path | None = None,
 ) -> Path:
     """Verify a run by replay and write it as an entry.
 
@@ -69,6 +71,8 @@ def pack(
         parameters: How many parameters the model has.
         track: What kind of agent it is: the fields of `leaderboard.schema.Track`, its curve by `read_curve`.
         reference: Show it as a reference line, without a rank; the run of a privileged agent always is.
+        protocol_file: The file of the protocol that was played, if it is one of your own. It is kept in the folder
+            `protocols` beside `out`, where `verify` and `build` find it.
 
     Returns:
         The entry's folder, `out/<protocol>/<name>`.
@@ -82,10 +86,9 @@ def pack(
         raise UsageError(f"{run_folder} was made by an older version: evaluate the agent again")
     if deterministic and run.sampling:
         raise UsageError(f"{run_folder}: its agent drew its commands: leave --deterministic out")
-    if not find_round(run.protocol) and (whole := split_shortened(run.protocol)[0]) not in protocol_names():
-        raise UsageError(f"{run_folder} was played on {whole}, a protocol of your own, which has no board")
     is_reference = reference or run.privileged
     try:
+        _keep(protocol_file, run, out.parent)
         protocol = protocol_of(run.protocol, out.parent)
         commitment = None
         if find_round(run.protocol) and not is_reference:
@@ -126,6 +129,23 @@ def pack(
         write_whole(folder / TRAJECTORIES_FILE, packed)
         write_whole(folder / SUBMISSION_FILE, submission.to_json().encode())
     return entry
+
+
+def _keep(file: Path | None, run: Run, beside: Path) -> None:
+    """Keep the protocol of one's own that a run played, if it is not kept yet."""
+    whole, episodes = split_shortened(run.protocol)
+    ours = find_round(whole) is None and whole not in protocol_names()
+    if ours and episodes is not None:
+        raise UsageError(f"it is a try of {whole}, its first {episodes} episodes: evaluate without --episodes")
+    if file is None:
+        if ours and own_protocol(whole, beside) is None:
+            raise UsageError(f"it was played on {whole}, a protocol of your own: add --protocol FILE")
+        return
+    protocol = load_protocol(str(file))
+    if (protocol.name, protocol.digest) != (run.protocol, run.protocol_digest):
+        was, now = f"{run.protocol}, digest {run.protocol_digest[:12]}…", f"{protocol.name}, {protocol.digest[:12]}…"
+        raise UsageError(f"it was played on {was}, and {file} holds {now}: give the file that was played")
+    keep_protocol(protocol, beside)
 
 
 def read_curve(path: Path) -> tuple[tuple[int, float], ...]:

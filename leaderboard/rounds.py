@@ -15,6 +15,7 @@ from pydantic import AfterValidator, TypeAdapter, ValidationError
 
 from leaderboard.agent_files import AgentFiles, copy_agent_files
 from leaderboard.git import git
+from leaderboard.own_protocols import own_protocol
 from leaderboard.schema import Day, Digest, Line, Name, Strict, Submission, first_problem, one_line, read_as, today
 from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.evaluation.live import Round, checked_month, checked_round, find_round, live_protocol
@@ -98,9 +99,11 @@ def next_month() -> str:
 
 
 def protocol_of(name: str, beside: Path) -> Protocol:
-    """Return the protocol of a board or of a live round; `beside` is the folder of `rounds.json`."""
+    """Return the protocol of a board or of a live round; `beside` holds `rounds.json` and own protocols."""
     played = find_round(name)
     if played is None:
+        if own := own_protocol(name, beside):
+            return own
         # An entry names a board; it is not to name a file.
         return load_protocol(require_choice("protocol", name, protocol_names()) if name.endswith(".json") else name)
     beacon = read_rounds(beside / ROUNDS_FILE).get(played.month)

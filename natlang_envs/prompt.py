@@ -8,9 +8,9 @@ is repeated: where the observation is only the answer to the last action (ALFWor
 observation that ends with the task omits the task.
 
 With `history="commands"` a prompt is short and lists all commands (the paper's appendix B.2): the task once, every
-command, which parts of which files were read, and the observation, which holds the answer to the last command. A prompt
-begins as the one before it did, up to the new command. Of a file's part that would make it longer than about 1,000
-tokens (tables of numbers) the end is cut.
+command, which parts of which files were read, the answer to the last command where the observation does not hold it,
+and the observation. A prompt begins as the one before it did, up to the new command. Of a file's part that would make
+it longer than about 1,000 tokens (tables of numbers) the end is cut.
 """
 
 from __future__ import annotations
@@ -91,9 +91,9 @@ def state_prompt(
         task: What is asked, `info["task"]`.
         path: The steps taken so far, oldest first.
         observation: The current observation.
-        history: `"full"`, the number of newest steps to keep, `"none"`, or `"commands"`: all actions without what they
-            showed, and the files read. With `"none"` a wrong move and a right one look alike, so negative examples
-            need at least the last step.
+        history: `"full"`, the number of newest steps to keep, `"none"`, or `"commands"`: all actions, what the
+            last one showed, and the files read. With `"none"` a wrong move and a right one look alike, so negative
+            examples need at least the last step.
         budget: The largest length of the prompt; None for no bound.
         length: Measures a text; characters by default, a tokenizer's count for models.
 
@@ -109,10 +109,11 @@ def state_prompt(
     if history == "commands":
         observation = observation.removeprefix(f"# Task\n{task}\n")
     read = _files_read(path) if history == "commands" else []
+    answer = [f"Last result: {path[-1].feedback}"] if path and path[-1].feedback not in observation else []
 
     def compose(steps: int, text: str) -> str:
         if history == "commands":
-            return "\n".join([f"Task: {task}", *_done(path, read, steps), f"Observation: {text}"])
+            return "\n".join([f"Task: {task}", *_done(path, read, steps), *answer[:steps], f"Observation: {text}"])
         newest = path[len(path) - steps :]
         lines = [f"- {step.action}: {step.feedback}" for step in newest]
         if repeated and lines:

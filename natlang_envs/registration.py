@@ -103,8 +103,8 @@ _registered: dict[str, Registration] = {}
 
 
 def registration_of(env_id: str) -> Registration | None:
-    """Return the registration of an id, of the suite or by `register`; None for any other."""
-    return _registered.get(env_id)
+    """Return the registration of an id, of the suite or by `register`, or of `module:id`; None for any other."""
+    return _registered.get(env_id.rpartition(":")[2])
 
 
 def register(entry: Registration) -> None:

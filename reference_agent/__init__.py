@@ -6,6 +6,7 @@ collection   lines 2 to 20, the data set D from a teacher
 data_set     its examples and its card, and their files
 sft          lines 21 and 22, supervised fine-tuning of both players
 players      lines 28 and 29, both players at a decision
+state        p(s), by a history or by a function of one's own
 rollout      lines 24 to 33, trajectories of the two players
 rlft         lines 23 to 35, the curriculum
 algorithms/  line 34: advantages, and the update
@@ -21,6 +22,7 @@ teachers/    M_R, which reflects and acts
 families/    what one family of environments needs
 tiny/        how the tiny model is made and warmed up
 baselines/   models without fine-tuning
+start/       from the file of a game to its players and its board
 memory/      a player who remembers its repositories
 paper/       the paper's tables and figures
 
@@ -33,6 +35,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from reference_agent.algorithms import Algorithm
+    from reference_agent.algorithms.policy_gradient import Learner, Update
     from reference_agent.collection import collect
     from reference_agent.curriculum import Stage
     from reference_agent.data_set import Example
@@ -49,6 +53,8 @@ if TYPE_CHECKING:
     from reference_agent.tiny.own import tiny_for
 
 _NAMES = {
+    "algorithms": "Algorithm",
+    "algorithms.policy_gradient": "Learner Update",
     "collection": "collect",
     "curriculum": "Stage",
     "data_set": "Example",
@@ -66,8 +72,10 @@ _NAMES = {
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 
-__all__ = ["CollectConfig", "Episode", "Example", "LanguageModel", "Learned", "Lesson", "ModelConfig", "Moment"]
+__all__ = ["Algorithm", "CollectConfig", "Episode", "Example", "LanguageModel", "Learned", "Learner", "Lesson"]
 __all__ += [
+    "ModelConfig",
+    "Moment",
     "Players",
     "PolicySFTConfig",
     "RLConfig",
@@ -76,6 +84,7 @@ __all__ += [
     "Stage",
     "TrainingInterrupted",
     "Teacher",
+    "Update",
     "WritingPolicy",
 ]
 __all__ += [

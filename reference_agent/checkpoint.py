@@ -12,7 +12,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,6 +29,8 @@ from reference_agent.models.language_model import LanguageModel, check_finite
 PREFIX = "iteration-"
 _REFERENCE = "reference.safetensors"
 SECONDS = 120.0  # between the checkpoints of many short steps; the result does not depend on it
+# Files of a checkpoint beside those of its model.
+OF_TRAINING = _OPTIMIZER, _CRITIC, _PROGRESS = "optimizer.safetensors", "critic.safetensors", "progress.json"
 _KEPT = 2  # checkpoints, the newest ones
 
 
@@ -43,7 +45,7 @@ class TrainingProgress:
     @property
     def name(self) -> str:
         """The name of its checkpoint; later ones have larger numbers."""
-        return f"{PREFIX}{self.part}-{self.step:06d}"
+        return name_of(self.part, self.step)
 
 
 @dataclass
@@ -56,9 +58,10 @@ class Iterations(TrainingProgress):
 
 @dataclass
 class Steps(TrainingProgress):
-    """Progress of supervised fine-tuning: numbers of the examples that come next."""
+    """Progress of supervised fine-tuning: numbers of the examples that come next, and the curve, one row a step."""
 
     order: list[int]
+    curve: list[dict[str, float]] = field(default_factory=list[dict[str, float]])
 
 
 @dataclass
@@ -73,11 +76,16 @@ P = TypeVar("P", Iterations, Steps, WarmupProgress)
 
 
 class Checkpoints:
-    """The newest two checkpoints of one training in a folder (None keeps none), with a critic if it trains one."""
+    """The newest two checkpoints of one training in a folder (None keeps none), with a critic if it trains one.
+
+    The best two, of those that `keep` names, stay too; without a folder the best weights are kept in memory.
+    """
 
     def __init__(self, folder: Path | None, model: LanguageModel, critic: torch.nn.Module | None = None) -> None:
         self._folder, self._model, self._critic = folder, model, critic
         self._saved = time.monotonic()
+        self._best: list[str] = []  # names; the one before serves if the newest checkpoint is deleted as damaged
+        self._held: list[torch.Tensor] = []
 
     @property
     def last(self) -> Path | None:
@@ -89,20 +97,45 @@ class Checkpoints:
         if last is None:
             return None
         try:
-            progress = kind(**json.loads((last / "progress.json").read_text(encoding="utf-8")))
+            progress = kind(**json.loads((last / _PROGRESS).read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError) as error:
             raise UsageError(
                 f"{last} is no checkpoint ({reason(error)}): delete it to go back to the one before"
             ) from None
+        self._restore(last)
+        return progress
+
+    def _restore(self, checkpoint: Path) -> None:
         try:
-            self._model.restore(last)
+            self._model.restore(checkpoint)
         except RuntimeError:
             raise UsageError(
-                f"{last} is a checkpoint of another model or tokenizer: choose another --out for this config"
+                f"{checkpoint} is a checkpoint of another model or tokenizer: choose another --out for this config"
             ) from None
         if self._critic is not None:
-            self._critic.load_state_dict(_tensors(last / "critic.safetensors"))
-        return progress
+            self._critic.load_state_dict(_tensors(checkpoint / _CRITIC))
+
+    def keep(self, name: str, saved: bool = False) -> None:
+        """Keep the weights of now as the best, whose checkpoint of this name is to be saved, or was `saved` before."""
+        if self._folder is None:
+            self._held = [weight.detach().clone() for weight in self._weights()]
+        elif saved and not (self._folder / name).exists():
+            raise UsageError(f"{self._folder} lacks {name}, the best weights so far: delete the folder to train again")
+        else:
+            self._best = [*self._best, name][-_KEPT:]
+
+    def go_back(self, name: str) -> None:
+        """Load the best weights that `keep` kept, whose checkpoint has this name."""
+        processes.anyone(False)  # wait until the first process has written it
+        if self._folder is not None:
+            self._restore(self._folder / name)
+            return
+        with torch.no_grad():
+            for weight, best in zip(self._weights(), self._held, strict=True):
+                weight.copy_(best)
+
+    def _weights(self) -> list[torch.nn.Parameter]:
+        return [*self._model.parameters(), *(self._critic.parameters() if self._critic else ())]
 
     def reference(self) -> list[torch.Tensor]:
         """Return the weights before the first step: those that the folder keeps, or else, kept from now on, these."""
@@ -119,7 +152,7 @@ class Checkpoints:
         """Load the newest checkpoint's moments into `optimizer`. Raises `UsageError` if they are damaged."""
         assert self.last is not None
         state: dict[int, dict[str, torch.Tensor]] = defaultdict(dict)
-        for name, value in _tensors(self.last / "optimizer.safetensors").items():
+        for name, value in _tensors(self.last / _OPTIMIZER).items():
             index, key = name.split(".", 1)
             state[int(index)][key] = value
         optimizer.load_state_dict({**optimizer.state_dict(), "state": dict(state)})
@@ -133,13 +166,18 @@ class Checkpoints:
         moments = {f"{index}.{key}": value for index, state in states for key, value in state.items()}
         with whole_folder(self._folder / progress.name, replace=True) as unfinished, disk_errors():
             self._model.save(unfinished)
-            save_file(moments, unfinished / "optimizer.safetensors")
+            save_file(moments, unfinished / _OPTIMIZER)
             if self._critic is not None:
-                save_file(self._critic.state_dict(), unfinished / "critic.safetensors")
-            (unfinished / "progress.json").write_text(json.dumps(asdict(progress)), encoding="utf-8")
+                save_file(self._critic.state_dict(), unfinished / _CRITIC)
+            (unfinished / _PROGRESS).write_text(json.dumps(asdict(progress)), encoding="utf-8")
         for old in sorted(self._folder.glob(f"{PREFIX}*"), key=_order)[:-_KEPT]:
-            shutil.rmtree(old)
+            if old.name not in self._best:
+                shutil.rmtree(old)
         self._saved = time.monotonic()
+
+
+def name_of(part: int, step: int) -> str:
+    return f"{PREFIX}{part}-{step:06d}"
 
 
 def newest(folder: Path) -> Path | None:

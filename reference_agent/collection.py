@@ -23,31 +23,44 @@ from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError, check_count
 from natlang_envs.files import write_whole
 from natlang_envs.prompt import History, PathStep, state_prompt
-from reference_agent.curriculum import Environment, Stage, for_learning
-from reference_agent.data_set import CARD, EXAMPLES, Card, Example, Meter, Summary, read_examples, write_examples
+from reference_agent.curriculum import Environment, Stage, for_learning, validation_beside
+from reference_agent.data_set import (
+    CARD,
+    EXAMPLES,
+    VALIDATION,
+    Card,
+    Example,
+    Meter,
+    Summary,
+    read_examples,
+    write_examples,
+)
 from reference_agent.models.tokenizer import PromptReader
 from reference_agent.players import Speaker, fitting_state
 from reference_agent.run.bounds import check_kind, refuse_given
 from reference_agent.run.config import CollectConfig, Config, TeacherConfig
 from reference_agent.run.fingerprint import claim_data, environment
+from reference_agent.state import Shown, StateFunction, compose, shown_by
 from reference_agent.teachers.base import Moment, Teacher, ask, plan
 from reference_agent.teachers.chat import ChatModel, ChatTeacher, chat_options, load_prompts
+from reference_agent.teachers.check import check_knowable, check_regrets
 from reference_agent.teachers.choose import CHAT, make_teacher
 
 _log = logging.getLogger(__name__)
 _SPOKEN = 48  # tokens reserved for a reflection, as many as `Reflector` writes by default
+_VALIDATED = 5  # trajectories of validation tasks
 _TRIES = 10  # tasks played, at most, for each trajectory that is wanted
 _REPEATS = 10_000  # draws of known tasks in a row after which a split is taken to have no other
 
 Report = Callable[[str, int, int, float], None]  # stage, step, steps, value
-Fit = Callable[[str, Sequence[PathStep], str, Sequence[str]], str]  # p(s) of task, path, observation and commands
 
 
 class Collection(NamedTuple):
-    """A data set and its card."""
+    """A data set, its card, and examples of validation tasks, which both fine-tunings are validated on."""
 
     examples: list[Example]
     card: Card
+    validation: list[Example]
 
 
 class Demonstration(NamedTuple):
@@ -64,15 +77,15 @@ class CollectionSetup(NamedTuple):
     make_teacher: Callable[[NatLangEnv, np.random.Generator], Teacher]
     settings: CollectConfig
     seed: int
-    fit: Fit
+    fit: StateFunction
 
 
-def cut_to_context(reader: PromptReader | None, spoken: int, history: History) -> Fit:
+def cut_to_context(reader: PromptReader | None, spoken: int, shown: Shown) -> StateFunction:
     """Return a function that cuts p(s) to a model's context, if there is one, less the tokens of a reflection."""
     if reader is None:
-        return lambda task, path, seen, _: state_prompt(task, path, seen, history=history)
+        return partial(compose, shown)
     speaker = Speaker(reader, spoken) if spoken else None
-    return lambda task, path, seen, commands: fitting_state(reader, speaker, task, path, seen, commands, history)
+    return lambda task, path, seen, commands: fitting_state(reader, speaker, task, path, seen, commands, shown)
 
 
 def collect(
@@ -86,6 +99,7 @@ def collect(
     folder: Path | str | None = None,
     report: Report = lambda *_: None,
     allow_test: bool = False,
+    state: StateFunction | None = None,
 ) -> list[Example]:
     """Let a teacher play, and return the data set D (lines 2 to 20).
 
@@ -100,12 +114,15 @@ def collect(
         folder: Folder for the examples; if it holds some of these very arguments, those are returned.
         report: Called with `"collect"`, the trajectories so far, how many are wanted, and the number of examples.
         allow_test: Whether the split may hold test tasks.
+        state: A function of task, path, observation and commands that returns p(s), in place of `history`.
 
     Raises:
         UsageError: The environment has no such teacher or too few tasks, its split holds test tasks, the teacher
-            failed, no trajectory reached its goal, a setting has no effect, or the folder is of other arguments.
+            failed, no trajectory reached its goal, a student could not know what is taught (`unclear`), a setting has
+            no effect, or the folder is of other arguments.
     """
     check_kind(settings, CollectConfig)
+    check_regrets(history, settings)
     refuse_given(settings, ("env",), "here: the environment is the first argument", "collect.")
     if not (settings.negatives or settings.detours):
         refuse_given(settings, ("policy_negatives",), "without negatives or detours", "collect.")
@@ -119,12 +136,13 @@ def collect(
         )
     if reader is not None and not hasattr(reader, "list_actions"):
         raise UsageError(f"reader is {reader!r:.100}: give a model, such as load_model() returns")
+    shown = shown_by(history, state)
     seed, folder = check_count("seed", seed, 0), None if folder is None else Path(folder)
     stage = for_learning(env if isinstance(env, Stage) else Stage(env), allow_test)
     if stage.longest_plan:
         raise UsageError("longest_plan is for RL, and tasks are drawn here from all: leave it out")
     if folder is not None:
-        asked = {"settings": settings, "history": history, "seed": seed, "reader": reader, "allow_test": allow_test}
+        asked = {"settings": settings, "history": shown, "seed": seed, "reader": reader, "allow_test": allow_test}
         claim_data(folder, env=environment(stage.env), env_kwargs=stage.env_kwargs, teacher=teacher, **asked)
         if (folder / EXAMPLES).exists():
             return read_examples(folder / EXAMPLES)
@@ -132,25 +150,31 @@ def collect(
     def make(env: NatLangEnv, rng: np.random.Generator) -> Teacher:
         return make_teacher(env, rng, TeacherConfig(teacher)) if isinstance(teacher, str) else teacher
 
-    source = CollectionSetup(stage.make, make, settings, seed, cut_to_context(reader, _SPOKEN, history))
+    source = CollectionSetup(stage.make, make, settings, seed, cut_to_context(reader, _SPOKEN, shown))
     examples = with_shown(_numbered(_play_until_enough(source, report), settings)[0], settings)
+    check_knowable(examples, settings.unclear)
     if folder is not None:
         write_examples(folder / EXAMPLES, examples)
     return examples
 
 
 def gather(
-    config: Config, answers: Path | None = None, report: Report = lambda *_: None, fit: Fit | None = None
+    config: Config,
+    answers: Path | None = None,
+    report: Report = lambda *_: None,
+    fit: StateFunction | None = None,
+    validate: bool = False,
 ) -> Collection:
     """Collect the data set of a run, with its card; errors as `collect`, or the chat model cannot be reached.
 
     What the policy is shown is left to its warm start: runs that differ in that may share the data.
 
     `answers` is the folder of a chat model's cached answers, whose cost is reported as the value; `fit` composes p(s),
-    by default uncut.
+    by default uncut; `validate` collects examples of validation tasks too.
     """
+    check_regrets(config.history, config.collect)
     stage = for_learning(config.demonstrations, config.allow_test)
-    fit = fit or cut_to_context(None, 0, config.history)
+    fit = fit or cut_to_context(None, 0, config.shown)
     make = partial(make_teacher, config=config.teacher)
     source, meter = CollectionSetup(stage.make, make, config.collect, config.seed, fit), None
     if config.teacher.name == CHAT:
@@ -158,6 +182,8 @@ def gather(
     else:
         played = _play_until_enough(source, report)
     examples, kept, failed = _numbered(played, config.collect)
+    known = check_knowable(examples, config.collect.unclear)
+    unseen = _of_validation(source, stage, meter is not None) if validate else "not asked for"
     if not examples and meter:
         left_out = ", ".join(f"{count} {reason}" for reason, count in meter.left_out.items())
         raise UsageError(f"kept nothing of what the chat model said: {left_out}; take another teacher.model, or a hint")
@@ -171,8 +197,23 @@ def gather(
         [each._asdict() for each in kept],
         [each._asdict() for each in failed],
         meter._asdict() if meter else None,
+        f"none: {unseen}" if isinstance(unseen, str) else f"{len(unseen)}, of {_VALIDATED} trajectories",
+        str(known),
     )
-    return Collection(examples, card)
+    return Collection(examples, card, [] if isinstance(unseen, str) else unseen)
+
+
+def _of_validation(source: CollectionSetup, stage: Stage, chat: bool) -> list[Example] | str:
+    """Return demonstrations of validation tasks, or in words why there are none: a run trains without them too."""
+    beside = "a chat model's cost money" if chat else validation_beside(stage)
+    if isinstance(beside, str):
+        return beside
+    few = replace(source.settings, trajectories=_VALIDATED, policy_trajectories=_VALIDATED)
+    try:
+        played = _play_until_enough(source._replace(make_env=beside.make, settings=few), lambda *_: None)
+        return with_shown(_numbered(played, few)[0], few)
+    except UsageError as error:
+        return str(error)
 
 
 def _numbered(
@@ -358,4 +399,5 @@ def _go_wrong(env: NatLangEnv, action: str, idles: bool) -> _Astray | None:
 def write_collection(folder: Path, collection: Collection) -> None:
     """Write the card, then the examples: a folder that holds examples is whole."""
     write_whole(folder / CARD, (json.dumps(asdict(collection.card), indent=2) + "\n").encode())
+    write_examples(folder / VALIDATION, collection.validation)
     write_examples(folder / EXAMPLES, collection.examples)

@@ -146,19 +146,41 @@ def for_validation(stage: Stage) -> Stage:
     """Return a stage with the validation tasks beside its own. Raises `UsageError` if there are none."""
     if not isinstance(stage.env, str):
         raise UsageError("rl.validate_every plays the split 'validation' of an environment's id: register yours")
+    found = validation_beside(stage)
+    if isinstance(found, str):
+        raise UsageError(f"rl.validate_every plays validation tasks, but {found}: set it to 0")
+    return found
+
+
+def validation_beside(stage: Stage) -> Stage | str:
+    """Return a stage of an id with the validation tasks beside its own, or in words why there are none."""
     made = stage.make()
     splits, own = _takes_split(made), stage.env_kwargs.get("split")
     made.close()
     split = split_beside(own, _VALIDATION)
     if not splits or own == split:
-        why = f"learns from {split!r} itself" if splits else "has no splits"
-        raise UsageError(f"rl.validate_every plays the split {split!r}, but {stage.env} {why}: set it to 0")
+        return f"{stage.env} learns from {split!r} itself" if splits else f"{stage.env} has no splits"
     return replace(stage, env_kwargs={**stage.env_kwargs, "split": split})
+
+
+def validations(number: int, curve: Sequence[dict[str, float]]) -> list[tuple[float, int]]:
+    """Return the validations of stage `number` with their iterations; 0 is before the first."""
+    rows = [row for row in curve if row["stage"] == number]
+    before = [(row["validation_before"], 0) for row in rows if "validation_before" in row]
+    return before + [(row["validation"], int(row["iteration"])) for row in rows if "validation" in row]
+
+
+def best_iteration(number: int, curve: Sequence[dict[str, float]]) -> int:
+    """Return the iteration of stage `number` with the best validation, the last one of equals; 0 is before the first.
+
+    The last, since greedy games that win alike hide what more training adds to sampled ones.
+    """
+    return max(validations(number, curve))[1]
 
 
 def improves_no_more(number: int, curve: Sequence[dict[str, float]], patience: int) -> bool:
     """Return whether the last `patience` validations of stage `number` were no better than one before; 0 for never."""
-    scores = [row["validation"] for row in curve if row["stage"] == number and "validation" in row]
+    scores = [score for score, _ in validations(number, curve)]
     return 0 < patience < len(scores) and max(scores[-patience:]) <= max(scores[:-patience])
 
 

@@ -13,7 +13,7 @@ from natlang_envs.errors import UsageError, all_are, reason
 from natlang_envs.files import write_whole
 from natlang_envs.prompt import History
 
-EXAMPLES, CARD = "examples.jsonl", "card.json"
+EXAMPLES, VALIDATION, CARD = "examples.jsonl", "validation.jsonl", "card.json"
 
 
 @dataclass(frozen=True)
@@ -106,6 +106,8 @@ class Card:
     trajectories: list[dict[str, Any]]  # each a `Summary`, by the numbers in the examples
     failed: list[dict[str, Any]]  # as above, and not in the data
     chat: dict[str, Any] | None  # a chat model's `Meter`
+    validation: str = "none: collected by an older version"  # examples of validation tasks: how many, or why none
+    known: str = "What a student can know was not counted by the version that collected."  # else the table
     natlang_envs: str = __version__
 
     def total(self, name: str) -> int:
@@ -131,6 +133,8 @@ def describe(card: Card) -> str:
         f"{positive} on the way of {len(card.trajectories)} trajectories, {negative} after a mistake; "
         f"{card.total('restarts')} of them without their path.",
         f"{card.total('skipped')} wrong actions were skipped, {len(card.failed)} trajectories missed their goal.",
+        f"Examples of validation tasks: {card.validation}.",
+        card.known,
     ]
     if card.chat:
         meter = Meter(**card.chat)

@@ -16,12 +16,13 @@ from torch.nn.utils.rnn import pad_sequence
 
 from natlang_envs.errors import UsageError, check_count, check_flag, require_type
 from natlang_envs.evaluation import agents as evaluation
-from natlang_envs.prompt import History, PathStep, state_prompt
+from natlang_envs.prompt import PathStep
 from reference_agent.models.backbone import memory_advice
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.saycan import WritingPolicy
 from reference_agent.models.served import ServedModel
 from reference_agent.models.tokenizer import PromptReader
+from reference_agent.state import Shown, compose
 
 REMEMBERED = 50_000  # cached reflections, which are part of every checkpoint of RL
 _DRAFTS = 32  # last reflections, which the next are drafted from
@@ -174,7 +175,7 @@ def fitting_state(
     path: Sequence[PathStep],
     observation: str,
     commands: Sequence[str],
-    history: History,
+    shown: Shown,
 ) -> str:
     """Return p(s), cut so that both players can read it with all that stands beside it; never without its task."""
     choices = policy.list_actions(commands, None)
@@ -192,7 +193,7 @@ def fitting_state(
         # Both players come from one base; it reads these very tokens next, so counting with it costs nothing.
         return reflector.model.count_prompt(reflector.model.ask_reflection(state)) if reflector else policy.count(state)
 
-    return state_prompt(task, path, observation, history=history, budget=budget, length=length)
+    return compose(shown, task, path, observation, commands, budget, length)
 
 
 @torch.no_grad()
@@ -282,11 +283,11 @@ class PlayersAgent:
     """Two players, or a policy alone, as in training; greedy, or `sampling` at temperature 1."""
 
     def __init__(
-        self, policy: LanguageModel, reflector: Reflector | None, history: History, sampling: bool = False
+        self, policy: LanguageModel, reflector: Reflector | None, shown: Shown, sampling: bool = False
     ) -> None:
         check_flag("sampling", sampling)
         self._policy, self._reflector, self.sampling = policy, reflector, sampling
-        self._history: History = history
+        self._shown: Shown = shown
         self._policy.model.eval()
         self._known: PolicyAnswers = {}  # shared with `sampled()`, since both meet the same p(s)
         self._changes = policy.changes()
@@ -318,7 +319,7 @@ class PlayersAgent:
 
     def _state(self, view: evaluation.AgentInput) -> str:
         seen = (view.task, view.path, view.observation, view.admissible_commands)
-        return fitting_state(self._policy, self._reflector, *seen, self._history)
+        return fitting_state(self._policy, self._reflector, *seen, self._shown)
 
     def _tokens(self, choice: PolicyDecision) -> int:
         """Count what both players read and wrote, as if nothing were remembered; a prompt of many actions once."""

@@ -21,17 +21,19 @@ from torch.utils.tensorboard import SummaryWriter
 from natlang_envs.errors import UsageError, check_count
 from natlang_envs.prompt import History
 from reference_agent import processes
-from reference_agent.algorithms import load_algorithm, methods
+from reference_agent.algorithms import algorithm_name, load_algorithm, methods
 from reference_agent.algorithms.policy_gradient import Learner, Update
-from reference_agent.checkpoint import Checkpoints, Iterations, dropout_seed, random_state
+from reference_agent.checkpoint import Checkpoints, Iterations, dropout_seed, name_of, random_state
 from reference_agent.curriculum import (
     Stage,
     StageTasks,
     as_stages,
+    best_iteration,
     for_learning,
     for_validation,
     improves_no_more,
     passed,
+    validations,
 )
 from reference_agent.models.language_model import LanguageModel, NotFinite, check_finite
 from reference_agent.models.saycan import WritingPolicy
@@ -41,6 +43,7 @@ from reference_agent.rollout import make_envs, play, sample_episodes, success_ra
 from reference_agent.run.bounds import check_kind, check_rate, refuse_given
 from reference_agent.run.config import RLConfig
 from reference_agent.run.fingerprint import training
+from reference_agent.state import Shown, StateFunction, shown_by
 
 Row = dict[str, float]
 
@@ -76,8 +79,14 @@ def reinforce(
     report: Callable[[Row], None] = lambda _: None,
     one_model: bool = False,
     allow_test: bool = False,
+    state: StateFunction | None = None,
 ) -> list[Row]:
     """Train `policy` in place by reinforcement learning (lines 23 to 35).
+
+    With `validate_every` each stage ends with its weights that were best on validation: those of now are validated
+    before the first iteration, and the last ones at the end. The next stage begins with them, and the last stage's are
+    what `policy` has then; the last weights are in the newest checkpoint of `folder`. Without validation, and after an
+    interruption, `policy` has the last weights.
 
     Args:
         policy: The policy, as the warm start left it.
@@ -91,10 +100,13 @@ def reinforce(
         report: Called after each iteration with its row of the learning curve, such as `wandb.log`.
         one_model: Whether one model is both players (appendix E.2): the reflector's is `policy`, and learns.
         allow_test: Whether the splits may hold test tasks.
+        state: A function of task, path, observation and commands that returns p(s), in place of `history`.
 
     Returns:
-        The learning curve: one row per iteration, with the training success rate and mean return, and every
-        `validate_every` iterations `"validation"`, the success of greedy games in that split.
+        The learning curve: one row per iteration, with the training success rate and mean return. Every
+        `validate_every` iterations, and at the end of a stage, it has `"validation"`, the success of greedy games in
+        that split, and `"best"`, the iteration whose weights are the best so far; 0 is before the first, whose row has
+        `"validation_before"`.
 
     Raises:
         TrainingInterrupted: Ctrl-C was pressed; the last complete iteration is saved, and `curve` has the rows so far.
@@ -102,13 +114,13 @@ def reinforce(
             of other arguments or damaged, or training diverged.
     """
     check_kind(settings, RLConfig)
-    seed = check_count("seed", seed, 0)
+    seed, shown = check_count("seed", seed, 0), shown_by(history, state)
     stages = [for_learning(each, allow_test) for each in as_stages(stages)]
     _check(policy, reflector, stages, settings, one_model)
     spoken = reflector and one_model and [reflector.max_tokens, reflector.sampled]
-    asked = {"stages": stages, "settings": settings, "history": history, "seed": seed, "allow_test": allow_test}
+    asked = {"stages": stages, "settings": settings, "history": shown, "seed": seed, "allow_test": allow_test}
     with training(folder, policy, job="reinforce", reflector=spoken or reflector, **asked) as folder:
-        return _reinforced(policy, reflector, stages, settings, history, seed, folder, report)
+        return _reinforced(policy, reflector, stages, settings, shown, seed, folder, report)
 
 
 def check_settings(settings: RLConfig, model: Any, stages: Sequence[Stage]) -> None:
@@ -132,9 +144,9 @@ def _check(
     check_rate(policy, settings)
     check_settings(settings, policy.model, stages)
     if isinstance(policy, WritingPolicy):
-        unknown = "on a policy that writes: the {} over all texts is not known"
-        refuse_given(settings, ("entropy",), unknown.format("entropy"), "rl.")
-        refuse_given(settings.options, ("exact_kl",), unknown.format("distance"), f"rl.{settings.algorithm}.")
+        refuse_given(settings, ("entropy",), "on a policy that writes: the entropy over all texts is not known", "rl.")
+        always = "on a policy that writes, whose distance is always estimated"
+        refuse_given(settings.options, ("exact_kl",), always, f"rl.{algorithm_name(settings.algorithm)}.")
     if not (reflector and isinstance(reflector.model, ServedModel)):
         refuse_given(settings, ("reflector_endpoint",), "here: reflect-rl train asks the server", "rl.")
 
@@ -144,7 +156,7 @@ def _reinforced(
     reflector: Reflector | None,
     stages: Sequence[Stage],
     settings: RLConfig,
-    history: History,
+    shown: Shown,
     seed: int,
     folder: Path | None,
     report: Callable[[Row], None],
@@ -159,8 +171,16 @@ def _reinforced(
     checkpoints, rng = Checkpoints(folder, policy, critic), np.random.default_rng([seed, 4])
     before = checkpoints.reference() if own.get("reference_kl") else None
     unseen = [for_validation(each) for each in stages] if settings.validate_every else []
-    games = {"episodes": settings.validate_episodes, "greedy": True, "history": history, "seed": seed}
+    games: dict[str, Any] = {"episodes": settings.validate_episodes, "greedy": True, "seed": seed}
+    games |= {"state": shown} if callable(shown) else {"history": shown}
     games["one_model"] = reflector is not None and reflector.model is policy
+
+    def validation(number: int) -> float:
+        return success_rate(play(unseen[number], policy, reflector, **games))
+
+    def forget() -> None:
+        if reflector and not reflector.frozen:
+            reflector.cache.clear()  # with other weights it would say something else
 
     def ended(number: int) -> bool:
         return passed(stages[number], number, curve) or improves_no_more(number, curve, settings.patience)
@@ -173,6 +193,12 @@ def _reinforced(
     policy.optimizer(settings.learning_rate)  # refuses weights that cannot be trained, before anything is played
     update = load_algorithm(settings.algorithm).update
     frozen, writes = _fingerprint(reflector), processes.number() == 0
+
+    def save(number: int, iteration: int, optimizer: torch.optim.Optimizer) -> None:
+        if writes:
+            cache = reflector.cache if reflector else {}
+            checkpoints.save(Iterations(number, iteration, [random_state(rng)], cache, curve), optimizer)
+
     events = SummaryWriter(str(folder / "tensorboard"), purge_step=len(curve)) if folder and writes else nullcontext()
     with _interruptible() as interrupted, events as writer:
         for number in range(progress.part, len(stages)):
@@ -181,6 +207,13 @@ def _reinforced(
             done = progress.step if number == progress.part else 0
             if done:
                 checkpoints.load_optimizer(optimizer)
+            start: Row = {}
+            if validations(number, curve):
+                checkpoints.keep(name_of(number, best_iteration(number, curve)), saved=True)
+            elif unseen and stage.iterations and not done:
+                start = {"validation_before": validation(number)}
+                checkpoints.keep(name_of(number, 0))
+                save(number, 0, optimizer)
             envs, tasks = make_envs(stage, settings.batch), StageTasks(stage)
             learner = Learner(policy, optimizer, settings, rng, critic, before)
             for iteration in range(done, stage.iterations):  # line 23
@@ -190,7 +223,7 @@ def _reinforced(
                     group["lr"] = settings.learning_rate * (1 - 0.9 * iteration / stage.iterations)
                 try:
                     with dropout_seed(seed, 5, number, iteration):
-                        row = _iterate(envs, tasks, learner, reflector, history, update)
+                        row = _iterate(envs, tasks, learner, reflector, shown, update)
                 except NotFinite as error:
                     none = "there is no checkpoint yet, and the warm start stays"
                     kept = f"the last good checkpoint is {checkpoints.last}" if checkpoints.last else none
@@ -198,28 +231,34 @@ def _reinforced(
                         f"{error} in iteration {iteration + 1} of stage {number}: lower rl.learning_rate and train "
                         f"with another --out; {kept}"
                     ) from None
-                if reflector and not reflector.frozen:
-                    reflector.cache.clear()  # after the update it would say something else
-                if settings.validate_every and (iteration + 1) % settings.validate_every == 0:
-                    row["validation"] = success_rate(play(unseen[number], policy, reflector, **games))
+                forget()
                 if not curve and row.get("entropy", _SURE) < _SURE:
                     _log.warning(_TOO_SURE, row["entropy"])
-                row |= {"stage": number, "iteration": iteration + 1}
+                row |= {"stage": number, "iteration": iteration + 1, **start}
                 curve.append(row)
+                start, finished = {}, iteration + 1 == stage.iterations or ended(number)
+                if unseen and (finished or (iteration + 1) % settings.validate_every == 0):
+                    row["validation"] = validation(number)
+                    row["best"] = best_iteration(number, curve)
+                better = row.get("best") == iteration + 1
+                if better:
+                    checkpoints.keep(name_of(number, iteration + 1))
                 if writer:
                     for key, value in row.items():
                         writer.add_scalar(f"rl/{key}", value, len(curve))
                 report(row)
-                finished = iteration + 1 == stage.iterations or ended(number)
+                finished = finished or ended(number)
                 stop = processes.anyone(interrupted())
-                if writes and (finished or stop or (iteration + 1) % settings.checkpoint_every == 0):
-                    cache = reflector.cache if reflector else {}
-                    checkpoints.save(Iterations(number, iteration + 1, [random_state(rng)], cache, curve), optimizer)
+                if better or finished or stop or (iteration + 1) % settings.checkpoint_every == 0:
+                    save(number, iteration + 1, optimizer)
                 if stop:
                     kept = f"saved in {folder}: the same call goes on" if folder else "not saved, without a folder"
                     raise TrainingInterrupted(f"stopped after {len(curve)} iterations, {kept}", curve)
             envs.close()
             tasks.close()
+            if validations(number, curve) and (best := best_iteration(number, curve)) != curve[-1]["iteration"]:
+                checkpoints.go_back(name_of(number, best))
+                forget()
     if _fingerprint(reflector) != frozen:
         raise UsageError("the reflector's weights moved during RL fine-tuning: this is a bug, please report it")
     return curve
@@ -230,7 +269,7 @@ def _iterate(
     tasks: StageTasks,
     learner: Learner,
     reflector: Reflector | None,
-    history: History,
+    shown: Shown,
     update: Callable[..., Update],
 ) -> Row:
     """Sample a batch of trajectories and update the policy with it (lines 24 to 34)."""
@@ -242,7 +281,7 @@ def _iterate(
     if processes.count() > 1:
         # The generator that all have in common draws a seed for each one's own part of the episodes.
         rng = np.random.default_rng([int(rng.integers(2**63)), processes.number()])
-    played = sample_episodes(envs, processes.part(task_ids), learner.policy, reflector, history, rng)  # lines 24 to 33
+    played = sample_episodes(envs, processes.part(task_ids), learner.policy, reflector, shown, rng)  # lines 24 to 33
     episodes = processes.gather(played)
     model.train(settings.dropout != "off")
     result = update(learner, episodes)  # line 34
@@ -250,7 +289,8 @@ def _iterate(
     check_finite(learner.optimizer)
     row: Row = {}
     if reflector:
-        row = {"reflections": float(reflector.written - written), "reflections_cut": float(reflector.cut - cut)}
+        counts = np.sum(processes.gather([(reflector.written - written, reflector.cut - cut)]), axis=0)
+        row = {"reflections": float(counts[0]), "reflections_cut": float(counts[1])}
     row |= {
         "success": float(np.mean([each.success for each in episodes])),
         "return": float(np.mean([sum(each.rewards) for each in episodes])),

@@ -22,6 +22,7 @@ from reference_agent import processes
 from reference_agent.curriculum import Environment, Stage, StageTasks, for_playing
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.players import PolicyAnswers, PolicyDecision, Reflector, check_players, decide, fitting_state
+from reference_agent.state import Shown, StateFunction, shown_by
 
 
 @dataclass
@@ -45,7 +46,7 @@ def sample_episodes(
     task_ids: Sequence[str],
     policy: LanguageModel,
     reflector: Reflector | None,
-    history: History,
+    shown: Shown,
     rng: np.random.Generator | None,
 ) -> list[Episode]:
     """Play one episode in each environment, without gradient; greedily if `rng` is None."""
@@ -59,7 +60,7 @@ def sample_episodes(
     while running:  # line 26
         commands = [infos["admissible_commands"][index] for index in running]
         states = [  # line 27
-            fitting_state(policy, reflector, infos["task"][index], paths[index], observations[index], listed, history)
+            fitting_state(policy, reflector, infos["task"][index], paths[index], observations[index], listed, shown)
             for index, listed in zip(running, commands, strict=True)
         ]
         decisions = decide(policy, reflector, states, commands, rng, known=known)  # lines 28 and 29
@@ -105,6 +106,7 @@ def play(
     history: History = 1,
     seed: int = 0,
     one_model: bool = False,
+    state: StateFunction | None = None,
 ) -> list[Episode]:
     """Let both players play, without learning.
 
@@ -118,6 +120,7 @@ def play(
         history: How much of the path p(s) shows; see `natlang_envs.prompt.state_prompt`.
         seed: Seed of tasks and choices.
         one_model: Whether one model is both players (appendix E.2).
+        state: A function of task, path, observation and commands that returns p(s), in place of `history`.
 
     Raises:
         UsageError: The split is not named or does not exist, or both players are one model unasked.
@@ -125,12 +128,13 @@ def play(
     episodes = check_count("episodes", episodes)
     check_players(policy, reflector, one_model)
     check_flag("greedy", greedy)
+    shown = shown_by(history, state)
     stage = for_playing(env, split)
     rng = np.random.default_rng(check_count("seed", seed, 0))
     envs, tasks = stage.make_many(episodes), StageTasks(stage)
     sampled = [tasks.draw(rng) for _ in range(episodes)]
     with _without_dropout(policy, reflector.model if reflector else None):
-        played = sample_episodes(envs, sampled, policy, reflector, history, None if greedy else rng)
+        played = sample_episodes(envs, sampled, policy, reflector, shown, None if greedy else rng)
     envs.close()
     tasks.close()
     return played

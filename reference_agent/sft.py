@@ -8,8 +8,10 @@ together share the work on every batch.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from math import ceil
 from pathlib import Path
@@ -20,6 +22,7 @@ import torch
 from torch import Tensor
 
 from natlang_envs.errors import UsageError, check_count, check_flag, require_type
+from natlang_envs.files import write_whole
 from reference_agent import processes
 from reference_agent.checkpoint import Checkpoints, Steps, dropout_seed, random_state
 from reference_agent.data_set import Example, as_examples
@@ -33,6 +36,9 @@ from reference_agent.run.fingerprint import digest_all, training
 Report = Callable[[int, float, float], None]  # step, loss, norm of the gradient
 # The loss of a batch, in one summand for each of this process's micro-batches.
 Losses = Callable[[Sequence[Example]], Iterator[Tensor]]
+Watch = Callable[[], Iterator[Tensor]]  # the losses of validation, each time anew
+CURVE = "curve.json"
+_WATCHED, _OFTEN = 32, 10  # examples of a validation at most, and about how many validations
 
 _NOTHING = (
     "there is no example to learn from: collect more trajectories; the policy is shown those of "
@@ -57,6 +63,7 @@ def fine_tune_reflector(
     report: Report = lambda *_: None,
     folder: Path | str | None = None,
     *,
+    validation: Sequence[Example] = (),
     max_tokens: int = 48,
     one_model: bool = False,
 ) -> Reflector:
@@ -68,7 +75,10 @@ def fine_tune_reflector(
         config: How long and how fast.
         seed: Seed of the batches.
         report: Called with the step, the loss, and the norm of the gradient before it is cut.
-        folder: Folder of checkpoints; the newest is resumed; None for no checkpoints.
+        folder: Folder of checkpoints, of which the newest is resumed, and of `curve.json`, a row for each step; None
+            for neither.
+        validation: Examples of other tasks, whose loss is in the curve about ten times; 32 of them at most. They need a
+            folder and change nothing that is learned.
         max_tokens: Largest number of tokens of a reflection that it writes.
         one_model: Whether the model may be the policy as well (appendix E.2).
 
@@ -82,7 +92,9 @@ def fine_tune_reflector(
     examples = as_examples(examples)
     rng = np.random.default_rng([seed, 2])
     with training(folder, model, job="reflector", examples=digest_all(examples), config=config, seed=seed) as folder:
-        _tune(model, examples, _reflector_losses(model, config), config, [rng], seed, report, folder)
+        losses, watched = _reflector_losses(model, config), _some(validation, folder)
+        watch = (lambda: losses(watched)) if watched else None
+        _tune(model, examples, losses, config, [rng], seed, report, folder, watch)
     return Reflector(model, max_tokens, frozen=False)
 
 
@@ -95,6 +107,7 @@ def fine_tune_policy(
     folder: Path | str | None = None,
     reflect: bool = True,
     *,
+    validation: Sequence[Example] = (),
     one_model: bool = False,
 ) -> LanguageModel:
     """Train `model` in place on {(a | p(s), R, α(A(s)))} into a policy (line 22).
@@ -110,7 +123,9 @@ def fine_tune_policy(
     rng, shown = np.random.default_rng([seed, 3]), [each for each in examples if each.shown]
     asked = {"examples": digest_all(shown), "config": config, "seed": seed, "reflect": reflect}
     with training(folder, model, job="policy", **asked) as folder:
-        _tune(model, shown, _policy_losses(model, reflect, config, rng), config, [rng], seed, report, folder)
+        losses = _policy_losses(model, reflect, config, rng)
+        watch = _policy_watch(model, reflect, config, seed, _some(validation, folder, shown=True))
+        _tune(model, shown, losses, config, [rng], seed, report, folder, watch)
     return model
 
 
@@ -201,6 +216,7 @@ def fine_tune_both(
     seed: int,
     report: Report,
     folder: Path | None = None,
+    validation: Sequence[Example] = (),
 ) -> None:
     """Train one `model` in place for both jobs (appendix E.2): each update is on a batch of either.
 
@@ -218,7 +234,10 @@ def fine_tune_both(
     if not shown:
         raise UsageError(_NOTHING)
     with training(folder, model, job="both", examples=digest_all(examples), config=[reflector, policy], seed=seed):
-        _tune(model, examples, losses, reflector, random, seed, report, folder)
+        watched = _some(validation, folder)
+        chosen = _policy_watch(model, True, policy, seed, _some(validation, folder, shown=True))
+        both = (lambda: chain(reflect(watched), chosen())) if chosen else None
+        _tune(model, examples, losses, reflector, random, seed, report, folder, both)
 
 
 def _reflector_losses(model: LanguageModel, config: SFTConfig) -> Losses:
@@ -251,6 +270,26 @@ def _policy_losses(model: LanguageModel, reflect: bool, config: PolicySFTConfig,
                 yield share * _choice_loss(model.choice_logits(prompts, [each.labels for each in part]), part, config)
 
     return losses
+
+
+def _some(validation: Sequence[Example], folder: Path | None, shown: bool = False) -> list[Example]:
+    """Return at most 32 examples to validate with, evenly spread; those `shown` to the policy, or any."""
+    if validation and folder is None:
+        raise UsageError("validation is written into curve.json of the folder: give one, or leave it out")
+    kept = [each for each in as_examples(validation) if each.shown or not shown]
+    return kept[:: max(1, ceil(len(kept) / _WATCHED))]
+
+
+def _policy_watch(
+    model: LanguageModel, reflect: bool, config: PolicySFTConfig, seed: int, examples: Sequence[Example]
+) -> Watch | None:
+    """Return the losses of the policy's choices, without doubt and smoothing, each time with the same labels."""
+    plain = replace(config, doubt=0.0, smoothing=0.0)
+
+    def watch() -> Iterator[Tensor]:
+        return _policy_losses(model, reflect, plain, np.random.default_rng([seed, 7]))(examples)
+
+    return watch if examples else None
 
 
 def _choice_loss(logits: Tensor, asked: Sequence[_PromptedAnswer], config: PolicySFTConfig) -> Tensor:
@@ -293,19 +332,26 @@ def _tune(
     seed: int,
     report: Report,
     folder: Path | None,
+    watch: Watch | None,
 ) -> None:
-    """Train on batches that the first generator draws; `losses_of` may draw from all; `seed` is dropout's."""
+    """Train on batches that the first generator draws; `losses_of` may draw from all; `seed` is dropout's.
+
+    `watch` gives the losses of validation.
+    """
     if not examples:
         raise UsageError(_NOTHING)
     optimizer = model.optimizer(config.learning_rate, config.weight_decay)
     if model.origin is not None:
         model.origin.check(chain.from_iterable(each.commands for each in examples))
-    checkpoints, done, order = Checkpoints(folder, model), 0, list[int]()
+    checkpoints, done, order, curve = Checkpoints(folder, model), 0, list[int](), list[dict[str, float]]()
     if last := checkpoints.resume(Steps):
         checkpoints.load_optimizer(optimizer)
         for rng, state in zip(random, last.random, strict=True):
             rng.bit_generator.state = state
-        done, order = last.step, last.order
+        done, order, curve = last.step, last.order, last.curve
+    elif watch:
+        curve = [{"step": 0, "validation": _watched(model, watch)}]
+    often = max(1, config.steps // _OFTEN)
     model.model.train()
     warm_up = min(20, -(-config.steps // 3))
     for step in range(done, config.steps):
@@ -321,16 +367,29 @@ def _tune(
             last_one = step + 1 == config.steps
             if last_one:
                 check_finite(optimizer)
+            curve.append({"step": step + 1, "loss": sum(processes.gather(values)), "gradient_norm": norm})
+            if watch and (last_one or (step + 1) % often == 0):
+                curve[-1]["validation"] = _watched(model, watch)
             if processes.number() == 0:
-                reached = Steps(0, step + 1, [random_state(rng) for rng in random], order)
+                reached = Steps(0, step + 1, [random_state(rng) for rng in random], order, curve)
                 checkpoints.save(reached, optimizer, always=last_one)
         except NotFinite as error:
             raise UsageError(
                 f"{error} in step {step + 1} of {config.steps} of a supervised fine-tuning: lower its learning_rate "
                 "and train with another --out"
             ) from None
-        report(step + 1, sum(processes.gather(values)), norm)
+        report(step + 1, curve[-1]["loss"], norm)
     model.model.eval()
+    if folder and processes.number() == 0:
+        write_whole(folder / CURVE, (json.dumps(curve) + "\n").encode())
+
+
+@torch.no_grad()
+def _watched(model: LanguageModel, watch: Watch) -> float:
+    model.model.eval()
+    values = [float(each) for each in watch()]
+    model.model.train()
+    return sum(processes.gather(values))
 
 
 def _noted(losses: Iterator[Tensor], values: list[float]) -> Iterator[Tensor]:

@@ -83,6 +83,8 @@ FIGURES = {
         f"none of their files, wins {whole('autoexplore-depth1/v1/recall-words')} of the test at depth 1 and"
         f" {whole('autoexplore-depth2/v1/recall-words')} at depth 2; random legal commands win"
         f" {rate('autoexplore-depth1/v1/random-legal')} and {rate('autoexplore-depth2/v1/random-legal')}.",
+        "by a learned policy | "
+        + " | ".join(whole(f"{KNOWN}{board}/v1/recall-reflect-rl-seed0") for board in ("-depth1", "-depth2", "")),
         "untuned SmolLM2's lift | "
         + " | ".join(whole(f"{KNOWN}{board}/v1/recall-smollm2", mark="**") for board in ("-depth1", "-depth2", "")),
     ],

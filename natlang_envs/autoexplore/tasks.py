@@ -21,9 +21,9 @@ from natlang_envs.autoexplore.dataset.labels import (
     Label,
     Part,
     Wording,
-    read_labels,
     wording_named,
 )
+from natlang_envs.autoexplore.dataset.own_labels import read_own_labels
 from natlang_envs.autoexplore.dataset.shipped import load_labels
 from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.repository.names import same
@@ -153,7 +153,7 @@ def label_file_tasks(
 ) -> ExploreTasks:
     """Return the labels of a user's own file about one folder, which may lie elsewhere than when they were made."""
     known = open_repository(repository)
-    tasks = [_task_of(label, repository, wording) for label in read_labels(labels)]
+    tasks = [_task_of(label, repository, wording) for label in read_own_labels(labels, known)]
     for task in tasks:
         for path in task.targets:
             if known.kind(path) != "file":

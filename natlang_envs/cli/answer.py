@@ -19,6 +19,7 @@ from rich.text import Text
 from natlang_envs.cli.support import printable
 from natlang_envs.errors import UsageError
 from natlang_envs.finder import FileIndex, FoundFile, find
+from natlang_envs.finder.ranking import FIRST
 from natlang_envs.repository.names import on_disk
 from natlang_envs.repository.tree import Repository
 from natlang_envs.repository.words import pieces_of, telling_words
@@ -46,34 +47,37 @@ def answer(
     opens: bool,
     console: Console,
 ) -> bool:
-    """Print the files that fit a question best, and return whether one does.
+    """Print the files that fit a question best and the chance that they answer it; return whether that is fair.
 
     Raises:
         UsageError: The question or an argument is refused by `find`, or no editor can be started.
     """
     index = _indexed(repository)
-    found = find(index, question, top, kind)
-    fits = bool(found) and any(each.fits for each in found)
+    best = find(index, question, top, kind)
+    found = best.files
     if as_json:
         if index.note:
             typer.echo(index.note, err=True)
-        print(json.dumps([_facts(each, repository) for each in found], indent=2))
-        return fits
+        files = [_facts(each, repository) for each in found]
+        print(json.dumps({"chance": round(best.chance, 2), "files": files}, indent=2))
+        return best.sure
     if index.note:
         console.print(Text(index.note, "yellow"))
     if not found:
         console.print(Text("No file has a word of this question: ask with other words, or see --kind and --ignored."))
         return False
-    if not fits:
-        console.print(Text("Nothing fits well; these have most of the question's words:", "yellow"))
     words = frozenset(telling_words(question))
     for number, each in enumerate(found):
         if number == top:  # what follows are the best of the other source files
             console.print()
         _show(console, each, _from_here(repository.path, each.path), words)
+    few = min(FIRST, len(found))
+    among = "This is the right file" if few == 1 else f"The right file is among the first {few}"
+    hint = "" if best.sure else " Other words may find it: those that the code would use, or a name."
+    console.print(Text(f"{among} with a chance of {best.chance:.0%}.{hint}", "dim" if best.sure else "yellow"))
     if opens:
         _open(repository.path / os.fsdecode(on_disk(found[0].path)), _line(found[0]))
-    return fits
+    return best.sure
 
 
 def _indexed(repository: Repository) -> FileIndex:
@@ -105,8 +109,7 @@ def _facts(found: FoundFile, repository: Repository) -> dict[str, object]:
     return {
         "path": found.path,
         "line": _line(found),
-        "score": round(found.score, 4),
-        "cover": round(found.cover, 4),
+        "share": round(found.share, 4),
         "kind": found.kind,
         "lines": lines,
         "repository": str(repository.path),

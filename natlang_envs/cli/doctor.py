@@ -40,7 +40,6 @@ def findings() -> Iterator[Finding]:
     yield Finding("Python", "works", f"{platform.python_version()}, {platform.machine()}, {platform.system()}")
     yield _environments()
     yield _engine()
-    yield _asked("natlang explore", _finder, "no answer without --agent")
     yield from _extras()
     yield _asked("isolation", _isolation, "AutoExplore's sandbox runs no python or pip")
     if sys.platform.startswith("linux"):
@@ -118,13 +117,6 @@ def _asked(what: str, ask: Callable[[], str], cost: str) -> Finding:
         return Finding(what, "works", ask())
     except UsageError as error:
         return Finding(what, "missing", f"{cost}; {error}")
-
-
-def _finder() -> str:
-    engines = _module("finder.engines")
-    name = engines.engine_name()
-    engines.ENGINES[name](None)  # one in memory, which is refused where SQLite has no full-text index
-    return f"its index is made by {name} {engines.engine_version(name)}"
 
 
 def _isolation() -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from natlang_envs.autoexplore.dataset.catalogue import repository_folder
-from natlang_envs.autoexplore.dataset.labels import read_labels
+from natlang_envs.autoexplore.dataset.own_labels import read_own_labels
 from natlang_envs.autoexplore.dataset.shipped import load_labels, part_named
 from natlang_envs.change.harbor import HarborChange, HarborQuestion
 from natlang_envs.change.listed_edits.tasks import make_tasks
@@ -50,9 +50,9 @@ def harbor_tasks(
 
 def _questions(labels: Path | None, repository: Path | None, split: str) -> Iterator[HarborQuestion]:
     if labels is not None and repository is not None:
-        folder = open_repository(repository).path
-        for label in read_labels(labels):
-            yield HarborQuestion(label.id, _OWN, label.asked("natural"), tuple(label.targets), folder)
+        known = open_repository(repository)
+        for label in read_own_labels(labels, known):
+            yield HarborQuestion(label.id, _OWN, label.asked("natural"), tuple(label.targets), known.path)
         return
     for label in load_labels(part_named(split)):
         yield HarborQuestion(

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from itertools import islice
+from math import isnan
 from pathlib import Path
 from typing import Annotated
 
@@ -13,9 +14,10 @@ import typer
 
 from natlang_envs.autoexplore.dataset.blind_review import agreement, read_readings, readings_file
 from natlang_envs.autoexplore.dataset.export import write_export, write_state_actions
-from natlang_envs.autoexplore.dataset.labels import Label, read_labels, wording_named, write_labels
+from natlang_envs.autoexplore.dataset.labels import Label, wording_named, write_labels
 from natlang_envs.autoexplore.dataset.llm_labels import journal_of, make_labels
 from natlang_envs.autoexplore.dataset.made_questions import EACH, made_labels
+from natlang_envs.autoexplore.dataset.own_labels import read_own_labels
 from natlang_envs.autoexplore.dataset.report import (
     Folders,
     Parts,
@@ -62,11 +64,11 @@ def chosen_labels(labels: Path | None, repository: Path | None) -> Chosen:
     if (labels is None) != (repository is None):
         raise UsageError("--labels and --repo belong together: name the file and the folder that it is about")
     if labels is not None and repository is not None:
-        folder = open_repository(repository).path
-        parts = {OWN: read_labels(labels)}
+        known = open_repository(repository)
+        parts = {OWN: read_own_labels(labels, known)}
         if not parts[OWN]:
             raise UsageError(f"{labels} holds no label: make some with natlang data label")
-        return Chosen(parts, lambda name: folder, True, hashlib.sha256(labels.read_bytes()).hexdigest())
+        return Chosen(parts, lambda name: known.path, True, hashlib.sha256(labels.read_bytes()).hexdigest())
     return Chosen(all_parts(load_labels), folder_here, False, digest())
 
 
@@ -126,8 +128,8 @@ def stats_command(labels: LabelsOption = None, repository: RepositoryOption = No
             for depth, first, search in searcher_rows(given, wording, chosen.folders):
                 shown = f"BM25's first file {first}; depth-first search {search}"
                 typer.echo(f"{part}, {wording} wording, depth {depth}: {shown}")
-    seen = seen_by_players(everything, chosen.folders)
-    typer.echo(f"Evidence in the first 2,000 characters of a file: {seen:.0%} of the labels.")
+    if not isnan(seen := seen_by_players(everything, chosen.folders)):
+        typer.echo(f"Evidence in the first 2,000 characters of a file: {seen:.0%} of the labels.")
     if not chosen.own:
         readings = read_readings(readings_file())
         typer.echo(f"Second reading: {agreement(readings, {label.id: label for label in everything})}")
@@ -181,6 +183,8 @@ def label_command(
         f"{len(labels)} labels of {len(done)} files are in {out}; {dropped} dropped ones are in {journal_of(out)}."
     )
     typer.echo(f"Tokens: {driver.tokens.words}.")
+    if not labels:
+        raise typer.Exit(1)
 
 
 @labels_app.command("questions")

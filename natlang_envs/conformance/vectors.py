@@ -147,9 +147,12 @@ def vector_calls_single_environments(case: Case) -> None:
         single = case.make_inner()
         single.restore(saved)
         command = single.action_space.commands[0]
-        observation, reward, *_ = single.step(command)
+        observation, reward, terminated, truncated, _ = single.step(command)
         moved = vector.step((command,) * 3)
-        assert_same([observation] * 3, list(moved[0]), f"{command!r} after call('restore')")
+        reset = mode is AutoresetMode.SAME_STEP and (terminated or truncated)
+        assert_same(
+            [observation] * 3, list(moved[4]["final_obs"] if reset else moved[0]), f"{command!r} after call('restore')"
+        )
         assert moved[1].tolist() == [reward] * 3, f"the rewards of {command!r} after call('restore') differ"
         sync.close()
         vector.close()

@@ -7,18 +7,18 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from importlib import resources
+from importlib import import_module, resources
 from importlib.resources.abc import Traversable
 from inspect import signature
 from pathlib import Path
 from typing import Any, NamedTuple, cast, get_origin, get_type_hints
 
 import gymnasium
-from gymnasium.envs.registration import load_env_creator
+from gymnasium.envs.registration import EnvSpec, load_env_creator
 
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError, check_count, reason, require_choice, require_type
-from natlang_envs.make_env import make_pinned
+from natlang_envs.make_env import importing_here, make_pinned
 
 _NO_BOARD = "it is no board of the leaderboard"
 _SHORTENED = re.compile(r"(.+)\+first([1-9][0-9]*)")
@@ -93,7 +93,7 @@ class Protocol:
 
     def task_kinds(self, task_id: str) -> dict[str, str]:
         """Return what kinds a task is of, as `NatLangEnv.task_kinds`; needs neither repositories nor games."""
-        return self._env.task_kinds(task_id, **{**gymnasium.spec(self.env_id).kwargs, **self.kwargs})
+        return self._env.task_kinds(task_id, **{**self._spec.kwargs, **self.kwargs})
 
     @property
     def explains(self) -> bool:
@@ -102,7 +102,15 @@ class Protocol:
 
     @property
     def _env(self) -> type[NatLangEnv]:
-        return cast("type[NatLangEnv]", load_env_creator(str(gymnasium.spec(self.env_id).entry_point)))
+        return cast("type[NatLangEnv]", load_env_creator(str(self._spec.entry_point)))
+
+    @property
+    def _spec(self) -> EnvSpec:
+        module, _, name = self.env_id.rpartition(":")
+        if module:  # it registers the id
+            with importing_here():
+                import_module(module)
+        return gymnasium.spec(name)
 
     def to_json(self) -> str:
         """Return the file's text: one episode a line."""

@@ -53,6 +53,15 @@ def publish(player: Path, policy: str, contents: Mapping[str, bytes]) -> Path:
     return player
 
 
+def split_model(argument: str) -> tuple[Path, str]:
+    """Return the path that an agent's argument names, and `@MODEL` behind it, or an empty text.
+
+    As in `recall:PLAYER.json@smollm2`: the weights of the path are the agent's, the model is one that a name says.
+    """
+    path, at, model = argument.rpartition("@")
+    return (Path(path), at + model) if at and Path(path).exists() else (Path(argument), "")
+
+
 def is_published(path: Path) -> bool:
     return path.suffix == ".json" and path.is_file()
 

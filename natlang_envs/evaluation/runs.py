@@ -22,6 +22,7 @@ from natlang_envs.errors import UsageError, reason
 from natlang_envs.evaluation.chat_response import Bill
 from natlang_envs.evaluation.model_requests import forget, unfinished
 from natlang_envs.evaluation.protocols import Episode, Protocol
+from natlang_envs.evaluation.published import split_model
 from natlang_envs.files import json_line, keys_once, make_folder, write_whole
 from natlang_envs.trajectory import MAX_LINE_BYTES, Trajectory, parse_line, read_trajectories, write_trajectories
 
@@ -91,8 +92,9 @@ class Run:
 
 def provenance(origin: str, agent: str) -> Provenance:
     argument = agent.partition(":")[2]
-    weights = origin == "entry point" and argument and Path(argument).exists()
-    digest = digest_of(Path(argument)) if weights else ""
+    path, _ = split_model(argument)
+    weights = origin == "entry point" and argument and path.exists()
+    digest = digest_of(path) if weights else ""
     started = getattr(sys.modules.get("__main__"), "__spec__", None)  # by python -m
     program = f"python -m {started.name.removesuffix('.__main__')}" if started else Path("".join(sys.argv[:1])).name
     command = " ".join([program, *sys.argv[1:]])

@@ -1,12 +1,14 @@
-"""Which files of a repository answer a question: full-text search over files, stretches of 40 lines, and paths.
+"""Finds the files of a repository that answer a question, by their words and by the names that they define.
 
-find          answers a question: the best files, and the lines that matched
+find          answers a question: the best files, the lines that matched, and the chance that they answer
+ranking       the score of each file, and its calibration; `alike.txt` holds the words that mean the same
 index         the index of a repository, kept in the cache folder and brought up to date
-engines       tantivy, or SQLite's FTS5
+postings      the inverted index, in a file of SQLite
 documents     a file in words, and what kind of file it is
+definitions   the names that a file defines
 """
 
-from natlang_envs.finder.find import FoundFile, Line, find
+from natlang_envs.finder.find import Answer, FoundFile, Line, find
 from natlang_envs.finder.index import FileIndex
 
-__all__ = ["FileIndex", "FoundFile", "Line", "find"]
+__all__ = ["Answer", "FileIndex", "FoundFile", "Line", "find"]

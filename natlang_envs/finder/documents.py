@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from natlang_envs.errors import UsageError
+from natlang_envs.finder.definitions import definitions, is_page
 from natlang_envs.repository.tree import Repository
 from natlang_envs.repository.words import pieces_of
 
 Kind = Literal["code", "docs", "tests", "other"]  # other: settings and data
 LARGEST = 1 << 20  # bytes of a file that are looked at
-_LINES, _STEP, _CHUNKS = 40, 30, 400  # of a chunk, between the beginnings of two, and of one file at most
+BLOCK = 20  # lines
+_BLOCKS = 600  # of a file at most
+_LONGEST_NAME = 80  # characters of a name that is found as a whole
+_JOINTS = re.compile(r"[\W_]+")
 
 _TEST = re.compile(r"(^|/)(tests?|testing|specs?|__tests__|fixtures)/|(^|/)(test_|conftest)|[._-](test|spec)\.\w+$")
 _DOCS = re.compile(
@@ -39,21 +42,17 @@ def kind_of(path: str) -> Kind:
 
 
 class Document(NamedTuple):
-    """A file in words, joined by spaces: of its path, and of each of its lines."""
+    """A file in words.
+
+    Attributes:
+        path: Below the repository's folder.
+        blocks: The words of each stretch of 20 lines.
+        fields: For each block the further terms: of the path, and of the names that are defined there.
+    """
 
     path: str
-    name: str
-    lines: list[str]
-
-    @property
-    def whole(self) -> str:
-        return "\n".join([*self.lines, *[self.name] * 3])
-
-    def chunks(self) -> Iterator[tuple[int, str]]:
-        """Yield the first line (from 0) and the words of overlapping stretches of the file."""
-        starts = range(0, max(1, len(self.lines) - (_LINES - _STEP)), _STEP)
-        for start in starts[:_CHUNKS]:
-            yield start, "\n".join([self.name, *self.lines[start : start + _LINES]])
+    blocks: list[list[str]]
+    fields: list[list[str]]
 
 
 def read_text(repository: Repository, path: str) -> str:
@@ -70,5 +69,23 @@ def read_text(repository: Repository, path: str) -> str:
 
 
 def read_document(repository: Repository, path: str) -> Document:
-    lines = [" ".join(pieces_of(line)) for line in read_text(repository, path).splitlines()]
-    return Document(path, " ".join(pieces_of(path)), lines)
+    text = read_text(repository, path)
+    lines = text.splitlines()
+    starts = range(0, max(1, len(lines)), BLOCK)[:_BLOCKS]
+    blocks = [pieces_of("\n".join(lines[start : start + BLOCK])) for start in starts]
+    fields: list[list[str]] = [[] for _ in blocks]
+    fields[0] += [f"/{word}" for word in pieces_of(path)]
+    for line, name in definitions(path, text, lines):
+        if line < len(blocks) * BLOCK:
+            here = fields[line // BLOCK]
+            here += [f":{word}" for word in pieces_of(name)]
+            if len(name) <= _LONGEST_NAME:
+                here.append(f"~{folded(name)}")
+                if not is_page(path):  # a heading names what is defined elsewhere
+                    here.append(f"={name}")
+    return Document(path, blocks, fields)
+
+
+def folded(name: str) -> str:
+    """Return a name as `some_name`, `someName`, `--some-name` and the words `some name` have it alike."""
+    return _JOINTS.sub("", name).lower()

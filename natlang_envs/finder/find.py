@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from math import fsum
 from typing import Literal, NamedTuple
 
 from natlang_envs.errors import UsageError, check_count, require_choice
+from natlang_envs.finder.definitions import KEYWORD
 from natlang_envs.finder.documents import Kind, kind_of, read_text
-from natlang_envs.finder.engines import Broken, Scores
 from natlang_envs.finder.index import FileIndex
+from natlang_envs.finder.postings import Broken
+from natlang_envs.finder.ranking import FIRST, chance_of, rank
 from natlang_envs.repository.words import pieces_of, telling_words
 
 TOP = 3
 CODE_BESIDE = 3  # source files that are shown after the best, where these are tests, pages or settings
 LONGEST_QUESTION = 10_000  # characters
-# Chosen on the training repositories, as are the weights below.
-_PATH_WEIGHT = 0.25
-_WEIGHTS: dict[Kind, float] = {"code": 1.0, "docs": 0.9, "tests": 0.8, "other": 0.95}
+UNSURE = 0.5  # chances below it are said to be unsure
 _LINES, _LINE = 2, 160  # shown of a file, and characters of one
 _AROUND, _NEAR = 3, 0.4  # lines before and after a line whose words count for it too, and how much beside its own
 _AGAIN = 0.5  # what a second line's words count that the first has too
 _IMPORTS = re.compile(r"\s*(import|from|use|using|#include|require|const .*require)\b")
 _IMPORTED = 0.6  # lines that only import, beside others
-_WEAK = 0.25  # a best file with less of the question's words, weighed by rarity, fits badly
+_DEFINED = 1.3  # lines that define something
+_COMPARED = 12  # files at the top of the ranking that are compared with each other
+_COPIED, _FEWEST = 0.8, 8  # a file with so much of the lines of another is its copy, if that has so many lines
 
 
 class Line(NamedTuple):
@@ -39,74 +40,101 @@ class FoundFile(NamedTuple):
 
     Attributes:
         path: Below the repository's folder.
-        score: From 0 to 2.25, comparable among the answers to one question only.
+        share: Its part, from 0 to 1, of what speaks for any file; comparable among the answers to one question only.
         kind: `"code"`, `"docs"`, `"tests"`, or `"other"`: settings and data.
-        cover: The share of the question's words, weighed by rarity, that stand in the file or its path.
         lines: The lines with most of the question's words, in the order of the file.
     """
 
     path: str
-    score: float
+    share: float
     kind: Kind
-    cover: float
     lines: tuple[Line, ...]
 
+
+class Answer(NamedTuple):
+    """What is found for a question.
+
+    Attributes:
+        files: Best first; none where no file has a word of the question.
+        chance: Of the right file to be among the first three, from 0 to 1, calibrated on questions about repositories
+            that the ranking was not fitted to; 0 where there is no file.
+    """
+
+    files: tuple[FoundFile, ...]
+    chance: float
+
     @property
-    def fits(self) -> bool:
-        """Whether it has so many of the question's words that it is worth a look."""
-        return self.cover >= _WEAK
+    def sure(self) -> bool:
+        """Whether the right file is more likely among the first three than not."""
+        return self.chance >= UNSURE
 
 
-def find(
-    index: FileIndex, question: str, top: int = TOP, kind: Literal["code", "docs", "all"] = "all"
-) -> list[FoundFile]:
-    """Return the files that fit a question best, best first.
+def find(index: FileIndex, question: str, top: int = TOP, kind: Literal["code", "docs", "all"] = "all") -> Answer:
+    """Return the files that fit a question best, best first, and the chance that the right one is among three.
+
+    A file that copies another takes no place of its own.
 
     Args:
         index: Of the repository that is asked.
         question: In any language; its words are looked for.
         top: How many files. After them come up to three source files that are not among them.
-        kind: Only source files, only documentation, or all.
+        kind: Only source files, only documentation, or all. The chance is that of the right file if it is of this kind.
 
     Returns:
-        At most `top + 3` files; none where no file has a word of the question.
+        At most `top + 3` files.
 
     Raises:
         UsageError: The question has no word, or is too long, or an argument is none of those named.
+
+    Example:
+        >>> find(FileIndex(open_repository("shop")), "How high is the tax?").files[0].path
+        'tax.py'
     """
     require_choice("kind", kind, ("code", "docs", "all"))
     check_count("top", top)
     if len(question) > LONGEST_QUESTION:
         raise UsageError(f"the question has {len(question):,} characters: ask in at most {LONGEST_QUESTION:,}")
-    words = telling_words(question)
-    if not words:
+    if not telling_words(question):
         raise UsageError("the question has no word to look for, only common ones: ask with words that a file may hold")
     try:
-        ranked = rank(index, words)
+        ranking = rank(index.postings, question)
     except Broken:
         index.make_anew()
-        ranked = rank(index, words)
-    rarity = {word: index.engine.rarity(word) for word in words}
-    of_kind = [path for path in ranked if kind in ("all", kind_of(path))]
-    best = of_kind[:top]
-    best += [path for path in of_kind[top:] if kind_of(path) == "code"][: CODE_BESIDE if kind == "all" else 0]
-    return [_look_at(index, path, ranked[path], rarity) for path in best]
+        ranking = rank(index.postings, question)
+    of_kind = {path: share for path, share in ranking.shares.items() if kind in ("all", kind_of(path))}
+    distinct = _without_copies(index, of_kind)
+    if not distinct:
+        return Answer((), 0.0)
+    best = list(distinct)[:top]
+    best += [path for path in list(distinct)[top:] if kind_of(path) == "code"][: CODE_BESIDE if kind == "all" else 0]
+    first = list(distinct)[:FIRST]
+    share = sum(distinct[path] for path in first) / sum(distinct.values())
+    chance = chance_of(share, max(ranking.met[path] for path in first))
+    return Answer(tuple(_look_at(index, path, distinct[path], ranking.rarity) for path in best), chance)
 
 
-def rank(index: FileIndex, words: tuple[str, ...]) -> dict[str, float]:
-    """Return the files that have one of some words, best first, and their scores; ties in the order of paths."""
-    scores: Scores = index.engine.scores(words)
-    total: dict[str, float] = defaultdict(float)
-    for found, weight in ((scores.files, 1.0), (scores.chunks, 1.0), (scores.paths, _PATH_WEIGHT)):
-        best = max(found.values(), default=0.0)
-        for path, score in found.items():
-            total[path] += weight * score / best if best > 0 else 0.0
-    for path in total:
-        total[path] *= _WEIGHTS[kind_of(path)]
-    return dict(sorted(total.items(), key=lambda each: (-each[1], each[0])))
+def _without_copies(index: FileIndex, shares: dict[str, float]) -> dict[str, float]:
+    """Return the files without copies of each other; of copies the shortest stays, with the share of all."""
+    kept: list[tuple[str, frozenset[str], float]] = []
+    for path in list(shares)[:_COMPARED]:
+        lines = frozenset(line.strip() for line in read_text(index.repository, path).splitlines() if line.strip())
+        for number, (other, theirs, share) in enumerate(kept):
+            if _same(lines, theirs):
+                shorter = min((len(theirs), len(other), other), (len(lines), len(path), path))
+                original = (other, theirs) if shorter[2] == other else (path, lines)
+                kept[number] = (*original, share + shares[path])
+                break
+        else:
+            kept.append((path, lines, shares[path]))
+    return {path: share for path, _, share in kept} | dict(list(shares.items())[_COMPARED:])
 
 
-def _look_at(index: FileIndex, path: str, score: float, rarity: dict[str, float]) -> FoundFile:
+def _same(one: frozenset[str], other: frozenset[str]) -> bool:
+    smaller = min(len(one), len(other))
+    return one == other or (smaller >= _FEWEST and len(one & other) >= _COPIED * smaller)
+
+
+def _look_at(index: FileIndex, path: str, share: float, rarity: dict[str, float]) -> FoundFile:
     text = read_text(index.repository, path).splitlines()
     words = {number: here for number, line in enumerate(text) if (here := _words_in(line, rarity))}
     known = frozenset[str]()  # what the line before has
@@ -116,7 +144,7 @@ def _look_at(index: FileIndex, path: str, score: float, rarity: dict[str, float]
         here, near = words[number], frozenset[str]().union(*(words.get(each, ()) for each in around))
         worth = fsum((rarity[word] + 0.01) * (_AGAIN if word in known else 1.0) for word in here)
         worth += _NEAR * fsum(rarity[word] for word in near - here)
-        worth *= _IMPORTED if _IMPORTS.match(text[number]) else 1.0
+        worth *= _IMPORTED if _IMPORTS.match(text[number]) else _DEFINED if KEYWORD.match(text[number]) else 1.0
         # Of two lines with the same words, the shorter one says more with them.
         return worth - min(len(text[number]), 1_000) / 10_000, -number
 
@@ -124,11 +152,7 @@ def _look_at(index: FileIndex, path: str, score: float, rarity: dict[str, float]
     for _ in range(min(_LINES, len(words))):
         best.append(max(words.keys() - set(best), key=value))
         known = words[best[-1]]
-    seen = frozenset(pieces_of(path)).union(*words.values())
-    cover = sum(value for word, value in rarity.items() if word in seen) / (sum(rarity.values()) or 1.0)
-    return FoundFile(
-        path, score, kind_of(path), cover, tuple(Line(each + 1, _cut(text[each])) for each in sorted(best))
-    )
+    return FoundFile(path, share, kind_of(path), tuple(Line(each + 1, _cut(text[each])) for each in sorted(best)))
 
 
 def _words_in(line: str, rarity: dict[str, float]) -> frozenset[str]:

@@ -11,13 +11,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
-from natlang_envs.errors import require_choice
 from natlang_envs.files import alone, cache_folder, write_whole
 from natlang_envs.finder.documents import Document, read_document
-from natlang_envs.finder.engines import ENGINES, Broken, Busy, Engine, engine_name, engine_version
+from natlang_envs.finder.postings import Broken, Busy, Postings
 from natlang_envs.repository.tree import Repository
 
-FORMAT = 1  # of what is indexed: another one is another folder
+FORMAT = 5  # of what is indexed: another one is another folder
 KEPT = 20  # indexes of other repositories in the cache folder; the longest unused goes
 _MARKS = "files.json"  # what was indexed of each file; written after the index, so a killed update is repeated
 
@@ -33,39 +32,33 @@ class FileIndex:
 
     Args:
         repository: From `open_repository`.
-        engine: `"tantivy"` or `"sqlite"`; None takes tantivy where it is installed.
         tell: Is told the progress of reading files.
 
     Attributes:
         note: What a reader of its answers should know, such as that another process is updating it; mostly "".
-
-    Raises:
-        UsageError: There is no such engine, or Python's SQLite has no full-text index and tantivy is not installed.
     """
 
-    def __init__(self, repository: Repository, engine: str | None = None, tell: Tell | None = None) -> None:
+    def __init__(self, repository: Repository, tell: Tell | None = None) -> None:
         self.repository = repository
         self.note = repository.left_out
-        self._name = require_choice("engine", engine or engine_name(), list(ENGINES))
         self._tell = tell or _say_nothing
         self._folder: Path | None = self._make_folder()
-        self.engine: Engine = self._open()
+        self.postings: Postings = self._open()
 
     def make_anew(self) -> None:
         """Throw away what is in the cache folder, which cannot be read, and index everything again."""
         if self._folder is not None:
             with suppress(OSError):
                 (self._folder / _MARKS).unlink()
-        self.engine = self._open()
+        self.postings = self._open()
 
     def _make_folder(self) -> Path | None:
         """Return the folder in the cache, or None where none can be made."""
         whole = f"{self.repository.path}\n{self.repository.shows_ignored}"
-        name = f"{self._name}-{engine_version(self._name)}-{FORMAT}"
-        folder = cache_folder() / "finder" / hashlib.sha256(os.fsencode(whole)).hexdigest()[:20] / name
+        folder = cache_folder() / "finder" / hashlib.sha256(os.fsencode(whole)).hexdigest()[:20] / str(FORMAT)
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            for other in folder.parent.iterdir():  # of another version or engine
+            for other in folder.parent.iterdir():  # of another version
                 if other != folder:
                     shutil.rmtree(other, ignore_errors=True)
             os.utime(folder.parent)
@@ -74,7 +67,7 @@ class FileIndex:
             return None
         return folder
 
-    def _open(self) -> Engine:
+    def _open(self) -> Postings:
         """Return what is in the cache, brought up to date; as it is beside another process; or one in memory."""
         if self._folder is not None:
             with suppress(Broken, OSError):
@@ -82,38 +75,38 @@ class FileIndex:
                     if held is not False:
                         return self._open_alone(self._folder)
                 if marks := self._read_marks():
-                    engine = ENGINES[self._name](self._folder)
+                    postings = Postings(self._folder)
                     if marks != self._marks():
                         busy = "Another process is updating the index of this repository: this is of its state before."
                         self.note = f"{busy} {self.note}".strip()
-                    return engine
+                    return postings
         self._folder = None
-        return self._brought_up_to_date(ENGINES[self._name](None), {})
+        return self._brought_up_to_date(Postings(None), {})
 
-    def _open_alone(self, folder: Path) -> Engine:
+    def _open_alone(self, folder: Path) -> Postings:
         marks = self._read_marks()
         if marks is not None:
             with suppress(Broken):
-                engine = ENGINES[self._name](folder)
-                if not engine.worn and bool(engine.documents) == bool(marks):
-                    return self._brought_up_to_date(engine, marks)
+                postings = Postings(folder)
+                if not postings.worn and bool(postings.documents) == bool(marks):
+                    return self._brought_up_to_date(postings, marks)
         # New, what a killed process left, of no use any more, or mostly of what is gone.
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
-        return self._brought_up_to_date(ENGINES[self._name](folder), {})
+        return self._brought_up_to_date(Postings(folder), {})
 
     def _marks(self) -> Marks:
         return {path: list(self.repository.mark(path)) for path in self.repository.files}
 
-    def _brought_up_to_date(self, engine: Engine, marks: Marks) -> Engine:
+    def _brought_up_to_date(self, postings: Postings, marks: Marks) -> Postings:
         now = self._marks()
         changed = [path for path, mark in now.items() if marks.get(path) != mark]
         outdated = [path for path in marks if path not in now] + (changed if marks else [])
         if changed or outdated:
-            engine.update(outdated, self._documents(changed))
+            postings.update(outdated, self._documents(changed))
             if self._folder is not None:
                 write_whole(self._folder / _MARKS, json.dumps(now).encode())
-        return engine
+        return postings
 
     def _documents(self, paths: list[str]) -> Iterator[Document]:
         for done, path in enumerate(paths):

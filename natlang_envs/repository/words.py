@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import chain
 
 WORD = re.compile(r"[^\W_]+")
 _ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|es|e|s)$")  # crude, and the same for questions and files
@@ -73,4 +74,4 @@ _pieces = _Pieces()
 
 def pieces_of(text: str) -> list[str]:
     """Return the words of a text as `words_of` does, and after each word in camelCase its pieces."""
-    return [piece for word in WORD.findall(text) for piece in _pieces[word]]
+    return list(chain.from_iterable(map(_pieces.__getitem__, WORD.findall(text))))

@@ -7,8 +7,9 @@ the variance; advantages with a baseline are divided by their standard deviation
 PPO takes several updates on a batch, with a clipped probability ratio; its epochs end early when the policy is too far
 from the one that sampled. With a critic (`critic`), a linear value head on the policy's last state, the advantage is
 the generalised advantage estimate; a truncated episode counts as ended. Appendix A found PPO unstable:
-see `rl.dropout`. With `reference_kl` the loss also holds the distance to the policy before RL: exp(x) - 1 - x, where
-x is the difference of log-probabilities, or with `exact_kl` the sum over all listed commands.
+see `rl.dropout`. With `reference_kl` the loss also holds KL(policy || policy before RL): summed over all listed
+commands, or estimated from the sampled ones by r (exp(x) - 1 - x), where x is log(policy before RL / policy), and r is
+policy / policy that sampled, through which the gradient passes too.
 
 The others compare the `group` episodes of a task. RLOO and GRPO give all decisions of an episode one advantage, and
 skip groups whose returns are equal. RLOO's is the return minus the mean of the others, undivided: dividing would give
@@ -77,14 +78,15 @@ class PassesSettings(AlgorithmSettings):
         clip: Clipping range of the probability ratio.
         target_kl: KL(sampling policy || current policy), in nats, at which an iteration ends early; 0 for never.
         reference_kl: Weight of KL(policy || policy before RL) in the loss.
-        exact_kl: Whether that distance is summed over all listed commands, and not estimated from the chosen ones.
+        exact_kl: Whether that distance is summed over all listed commands, or estimated from the sampled ones, as it
+            is for a policy that writes.
     """
 
     epochs: int = at_least(1, 4)
     clip: float = positive(0.2)
     target_kl: float = at_least(0, 0.03)
     reference_kl: float = at_least(0, 0.0)
-    exact_kl: bool = False
+    exact_kl: bool = True
 
     def check(self, batch: int) -> None:
         if not self.reference_kl:
@@ -209,6 +211,8 @@ def credit(episodes: Sequence[Episode], config: RLConfig) -> list[Transition]:
 
 
 def _groups(episodes: Sequence[Episode], size: int) -> list[Sequence[Episode]]:
+    if size < 2:
+        raise UsageError("groups of one episode compare nothing: give Algorithm(update, RLOOSettings, compares=True)")
     return [episodes[first : first + size] for first in range(0, len(episodes), size)]
 
 

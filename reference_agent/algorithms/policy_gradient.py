@@ -30,14 +30,37 @@ Question = tuple[str, tuple[str, ...], tuple[int, ...] | None]  # a prompt, its 
 
 
 class Learner(NamedTuple):
-    """State of an update: what it changes and draws from."""
+    """State of an update: what it changes and draws from.
+
+    An algorithm `update(learner, episodes) -> Update` gets one, and the `config.batch` episodes of an iteration:
+
+    ```python
+    def update(learner, episodes):
+        def loss_of(part):
+            chosen = pg.choices(learner, part).chosen  # log-probabilities [len(part)]
+            weight = chosen.new_tensor([each.advantage for each in part])
+            return -(weight * chosen).mean(), ()
+        loss, norm = pg.step(learner, pg.centred(episodes, learner.config), loss_of)
+        return Update(loss, gradient_norm=norm, updates=1)
+    ```
+
+    where `pg` is `reference_agent.algorithms.policy_gradient`.
+
+    Attributes:
+        policy: The policy, whose `parameters()` are trained.
+        optimizer: AdamW on them.
+        config: The settings; `config.options` are those of the algorithm.
+        rng: Shuffles minibatches; the same generator draws tasks, labels and choices.
+        critic: A value head on the last position's state, if the algorithm has a setting `critic`, and it is True.
+        reference: The policy's weights before RL, if the algorithm has a setting `reference_kl`, and it is above 0.
+    """
 
     policy: LanguageModel
     optimizer: torch.optim.Optimizer
     config: RLConfig
-    rng: np.random.Generator  # shuffles minibatches; the same generator draws tasks, labels and choices
-    critic: torch.nn.Module | None = None  # a value head on the last position's state, if the algorithm has one
-    reference: Sequence[Tensor] | None = None  # the policy's weights before RL, if `reference_kl` holds it near them
+    rng: np.random.Generator
+    critic: torch.nn.Module | None = None
+    reference: Sequence[Tensor] | None = None
 
 
 class Update(NamedTuple):
@@ -89,16 +112,23 @@ def whole_return(rewards: Sequence[float], discount: float = 1.0) -> float:
 
 
 def advantages(episodes: Sequence[Episode], config: RLConfig) -> list[Transition]:
-    """Return every step of every episode, last steps first, with its reward-to-go less the `baseline`."""
+    """Return every step of every episode, last steps first, with its reward-to-go less the `baseline`.
+
+    An algorithm without a setting of that name has the baseline `"step"`.
+    """
     returns = [rewards_to_go(each.rewards, config.reward_scale, config.discount).tolist() for each in episodes]
     means = [0.0] * max(map(len, returns))
-    if config.options.baseline == "step":
+    if _baseline(config) == "step":
         means = [float(np.mean([each[at] for each in returns if at < len(each)])) for at in range(len(means))]
     return last_first(
         Transition(step, decision, gained[step] - means[step])
         for episode, gained in zip(episodes, returns, strict=True)
         for step, decision in enumerate(episode.decisions)
     )
+
+
+def _baseline(config: RLConfig) -> str:
+    return getattr(config.options, "baseline", "step")
 
 
 def last_first(transitions: Iterable[Transition]) -> list[Transition]:
@@ -125,7 +155,7 @@ def scaled(transitions: Sequence[Transition]) -> list[Transition]:
 
 def centred(episodes: Sequence[Episode], config: RLConfig) -> list[Transition]:
     transitions = advantages(episodes, config)
-    return transitions if config.options.baseline == "none" else scaled(transitions)
+    return transitions if _baseline(config) == "none" else scaled(transitions)
 
 
 def shared(episodes: Sequence[Episode], transitions: list[Transition], config: RLConfig) -> list[Transition]:
@@ -163,11 +193,16 @@ def choices(learner: Learner, transitions: Sequence[Transition]) -> Choices:
 
 
 def distance(learner: Learner, now: Choices, transitions: Sequence[Transition]) -> Tensor:
-    """Return the mean KL(policy now || policy before RL), nats: estimated from the choices, or exact over the lists."""
-    if not learner.config.options.exact_kl:
+    """Return the mean KL(policy now || policy before RL), nats: exact over the lists, or estimated from the choices.
+
+    The estimate weighs each choice by how much likelier it is now than when it was sampled. Its gradient passes through
+    that ratio too, which makes both value and gradient unbiased; without it the gradient would be that of
+    KL(policy before RL || policy now).
+    """
+    if now.listed is None or not learner.config.options.exact_kl:
         away = now.chosen.new_tensor([each.reference for each in transitions]) - now.chosen
-        return (away.exp() - 1 - away).mean()
-    assert now.listed is not None
+        ratio = (now.chosen - now.chosen.new_tensor([each.decision.log_probability for each in transitions])).exp()
+        return (ratio * (away.exp() - 1 - away)).mean()
     before = pad_sequence([now.chosen.new_tensor(each.listed) for each in transitions], batch_first=True)
     gap = now.listed.masked_fill(now.listed.isinf(), 0.0) - before
     return (now.listed.exp() * gap).sum(dim=1).mean()
@@ -195,7 +230,7 @@ def with_reference(learner: Learner, transitions: Sequence[Transition]) -> list[
             weight.data = kept
         model.train(training)
     exact = learner.config.options.exact_kl
-    return [
+    return [  # a policy that writes has listed nothing
         each._replace(reference=chosen, listed=tuple(listed[: len(each.decision.labels)]) if exact else ())
         for each, (chosen, listed) in zip(transitions, said, strict=True)
     ]

@@ -1,6 +1,7 @@
 """The trained players as an agent for `natlang evaluate --agent reflect-rl:RUN`.
 
-`RUN` is a folder of `reflect-rl train`; `RUN/policy-sft` is the policy before RL. `reflect-rl:RUN` decodes greedily,
+`RUN` is a folder of `reflect-rl train`; `RUN/policy-sft` is the policy before RL, `RUN/policy-last`
+the last of RL where another was better on validation. `reflect-rl:RUN` decodes greedily,
 `reflect-rl-sample:RUN` samples at temperature 1 with each episode's own generator, so both repeat exactly. What
 `reflect-rl publish` wrote plays as `reflect-rl:NAME.json`.
 """
@@ -17,11 +18,11 @@ from natlang_envs.evaluation.published import is_published
 from reference_agent.players import PlayersAgent
 from reference_agent.run.players import Players
 from reference_agent.run.published import unpack
-from reference_agent.run.stages import CONFIG
+from reference_agent.run.stages import CONFIG, POLICIES
 
 
 def trained_agent(run: Path, policy: str = "policy", sampling: bool = False) -> PlayersAgent:
-    """Return the trained players of a run; `policy` is `"policy"` or `"policy-sft"`."""
+    """Return the trained players of a run; `policy` is one of `POLICIES`."""
     players = Players.load(run, policy)
     torch.set_num_threads(players.config.threads)
     return players.agent(sampling)
@@ -36,7 +37,7 @@ def load(argument: str, sampling: bool = False) -> PlayersAgent:
     if is_published(path):
         with TemporaryDirectory() as folder:
             return trained_agent(Path(folder), unpack(path, Path(folder)), sampling)
-    if path.name in ("policy", "policy-sft") and not (path / CONFIG).exists():
+    if path.name in POLICIES and not (path / CONFIG).exists():
         return trained_agent(path.parent, path.name, sampling)
     return trained_agent(path, sampling=sampling)
 

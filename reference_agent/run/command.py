@@ -17,6 +17,7 @@ from rich.table import Column, Table
 from natlang_envs.errors import UsageError, require_choice
 from reference_agent import processes
 from reference_agent.run.memory_command import memory_app
+from reference_agent.start.command import start_app
 
 if TYPE_CHECKING:
     from reference_agent.run.config import Config
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 models = typer.Typer(no_args_is_help=True, help="Models that are fetched once and kept in the cache folder.")
 app.add_typer(models, name="models")
-app.registered_commands += memory_app.registered_commands
+app.registered_commands += memory_app.registered_commands + start_app.registered_commands
 
 Preset = Annotated[Path | None, typer.Argument(help="A TOML file or a preset's name.")]
 Out = Annotated[Path, typer.Option(help="The run's folder. A run that was stopped there is resumed.")]
@@ -105,11 +106,25 @@ def train(
     if cut:
         told = f"{cut} of {written} reflections were cut at {settings.reflection_tokens} tokens"
         typer.echo(f"{told}: raise reflection_tokens")
-    typer.echo(f"Policy:         {policy}")
+    typer.echo(f"Policy:         {policy} ({kept(curve)})" if curve else f"Policy:         {policy}")
     if curve:
         typer.echo(f"Learning curve: {draw_curves({out.name: out}, out / 'curve.png')}")
     evaluation = f"natlang evaluate --agent reflect-rl:{out} --out {out}/evaluation --protocol"
     typer.echo(f"Evaluate it:    {evaluation} {protocol_of(settings) or '... (one of those of `natlang protocols`)'}")
+
+
+def kept(curve: list[dict[str, float]]) -> str:
+    """Return in words which weights a run with this learning curve ended with."""
+    from reference_agent.curriculum import best_iteration, validations
+
+    last, stage = curve[-1], int(curve[-1]["stage"])
+    scores = validations(stage, curve)
+    if "best" not in last:
+        return f"the last weights: {'an older version trained it' if scores else 'rl.validate_every is 0'}"
+    best = best_iteration(stage, curve)
+    told = f"the best of {len(scores)} validations, {max(scores)[0]:.0%} after iteration {best} of stage {stage}"
+    others = "" if best == last["iteration"] else f"; the last weights, {last['validation']:.0%}, are in policy-last"
+    return told + others
 
 
 @app.command()
@@ -244,11 +259,11 @@ def publish(
     from reference_agent.memory.player import KIND, MEMORY, is_policy
     from reference_agent.memory.player import publish as remember_player
     from reference_agent.run.published import publish as write
-    from reference_agent.run.stages import CONFIG
+    from reference_agent.run.stages import CONFIG, POLICIES
 
     if player.suffix != ".json":
         raise UsageError(f"{player} is to be the name of a JSON file: write {player.name}.json")
-    before = run.name in ("policy", "policy-sft") and not (run / CONFIG).exists()
+    before = run.name in POLICIES and not (run / CONFIG).exists()
     agent = "reflect-rl"
     if (run / MEMORY).exists() or is_memory(run) or is_policy(run):
         agent = KIND

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.prompt import History, check_history
-from reference_agent.algorithms import load_algorithm
+from reference_agent.algorithms import Algorithm, algorithm_name, load_algorithm
 from reference_agent.curriculum import Stage, as_stages
 from reference_agent.run.bounds import at_least, check_bounds, choice, fraction, limit, positive, refuse_given, share
+from reference_agent.state import Shown, load_state
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,8 @@ class CollectConfig:
         wordings: Number of reflections requested for each state, in different words.
         policy_negatives: Whether the policy also learns from the negative examples of its trajectories.
         failures: Whether to keep trajectories that miss their goal; otherwise more tasks are played in their place.
+        unclear: Largest share of examples that a student cannot know: p(s) does not show what the reflection names,
+            quotes or regrets, or is taught with and without regret. More is refused.
         timeout: Largest number of seconds that a teacher takes for an answer; 0 for any. A chat model has its own.
     """
 
@@ -134,6 +138,7 @@ class CollectConfig:
     wordings: int = at_least(1, 1)
     policy_negatives: bool = False
     failures: bool = False
+    unclear: float = fraction(0.1)
     timeout: float = at_least(0, 300.0)
 
     def __post_init__(self) -> None:
@@ -178,11 +183,12 @@ class PolicySFTConfig(SFTConfig):
 
 @dataclass(frozen=True)
 class RLConfig:
-    """RL fine-tuning (lines 23 to 35): `RLConfig("grpo", {"group": 8}, batch=64)`.
+    """RL fine-tuning (lines 23 to 35): `RLConfig("grpo", {"group": 8}, batch=64)`, `RLConfig(my_update)`.
 
     Attributes:
         algorithm: Policy gradient of line 34: `"reinforce"` (the paper's), `"rloo"`, `"ppo"`, `"grpo"`, `"gigpo"`,
-            or a name registered in the entry-point group `natlang_envs.algorithms`.
+            a name registered in the entry-point group `natlang_envs.algorithms`, a function
+            `update(learner, episodes) -> Update`, or an `Algorithm`, which has settings too.
         options: Settings that this algorithm alone reads, by name; in a config the table `[rl.ALGORITHM]`. They become
             an instance of its `uses` (see `reference_agent.algorithms.methods`).
         batch: Episodes per iteration, B.
@@ -199,8 +205,9 @@ class RLConfig:
         discount: Factor by which a reward counts less for each step that it comes later.
         normalise: What counts alike in the loss: every `"token"`, so that long episodes count more (a label is one
             token), or every `"episode"`.
-        validate_every: Iterations between greedy games of the split `"validation"`, whose success is in the curve;
-            0 for none.
+        validate_every: Iterations between greedy games of the split `"validation"`, whose success is in the curve. A
+            stage then ends with its weights that were best in them, those that it began with included; 0 for none, and
+            it ends with the last.
         validate_episodes: Number of those games.
         patience: Validations in a row without a better one than before, after which a stage ends; 0 for never.
         checkpoint_every: Iterations between checkpoints.
@@ -208,7 +215,7 @@ class RLConfig:
             `"http://localhost:8000/v1"`; empty to compute them here.
     """
 
-    algorithm: str = "reinforce"
+    algorithm: str | Algorithm | Callable[..., Any] = "reinforce"
     options: Any = field(default_factory=dict[str, Any])
     batch: int = at_least(1, 96)
     minibatch: int = at_least(1, 2048)
@@ -230,8 +237,12 @@ class RLConfig:
 
     def __post_init__(self) -> None:
         check_bounds(self, "rl.")
-        uses, table, options = load_algorithm(self.algorithm).uses, f"rl.{self.algorithm}.", self.options
+        uses, options = load_algorithm(self.algorithm).uses, self.options
+        table = f"rl.{algorithm_name(self.algorithm)}."
         if isinstance(options, dict):
+            if options and not fields(uses):
+                wanted = "give Algorithm(update, uses), whose dataclass `uses` has them"
+                raise UsageError(f"{table}{next(iter(options))} is no setting of a function alone: {wanted}")
             for name in options:
                 require_choice("setting", f"{table}{name}", [f"{table}{each.name}" for each in fields(uses)])
             options = uses(**options)
@@ -266,6 +277,7 @@ class Config:
     allow_test: bool = False  # whether that, or a stage's, may be one that holds test tasks, "test" or "all"
     env_kwargs: dict[str, Any] = field(default_factory=dict[str, Any])  # of the environments: {"map": "generated"}
     history: History = 1  # steps of the path that p(s) shows, or a name that `state_prompt` knows, such as "commands"
+    state: str = ""  # module:function that composes p(s) of task, path, observation and commands, in place of history
     reflect: bool = True  # whether there is a reflector
     # "two" models; two "adapters" on one base in memory; or one model fine-tuned on both jobs: as "one" it plays both,
     # so that RL moves its reflections too (appendix E.2); as "one-frozen" the reflector stays as it was before RL.
@@ -288,6 +300,8 @@ class Config:
     def __post_init__(self) -> None:
         check_bounds(self, "")
         check_history(self.history)
+        if self.state:
+            refuse_given(self, ("history",), "beside state, which composes p(s)")
         as_stages(self.curriculum)
         check_bounds(self.sft_reflector, "sft_reflector.")
         check_bounds(self.sft_policy, "sft_policy.")
@@ -306,6 +320,11 @@ class Config:
                 raise UsageError(f"{name!r} is in env_kwargs and in a stage's: keep it in one of them")
         if self.collect.policy_trajectories > self.collect.trajectories:
             raise UsageError("collect.policy_trajectories is larger than collect.trajectories: lower it")
+
+    @property
+    def shown(self) -> Shown:
+        """What composes p(s). Raises `UsageError` if there is no function `state`."""
+        return load_state(self.state) if self.state else self.history
 
     @property
     def one_model(self) -> bool:

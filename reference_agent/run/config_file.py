@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from natlang_envs.errors import UsageError, reason, require_choice
-from reference_agent.algorithms import algorithm_names, load_algorithm
+from reference_agent.algorithms import algorithm_name, algorithm_names, load_algorithm
 from reference_agent.curriculum import Stage
 from reference_agent.run.config import Config, RLConfig, TeacherConfig
 
@@ -169,7 +169,8 @@ def parse_config(content: dict[str, Any]) -> Config:
 
 def as_tables(config: Config) -> dict[str, Any]:
     tables = asdict(config)
-    tables["rl"][config.rl.algorithm] = tables["rl"].pop("options")
+    tables["rl"]["algorithm"] = algorithm_name(config.rl.algorithm)
+    tables["rl"][tables["rl"]["algorithm"]] = tables["rl"].pop("options")
     return tables
 
 

@@ -18,24 +18,31 @@ from types import CodeType, FunctionType, MethodType
 from typing import Any, cast
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from natlang_envs.errors import UsageError
+from natlang_envs.evaluation.runs import hardware, installed_versions
 from natlang_envs.files import make_folder, write_whole
 from reference_agent import processes
+from reference_agent.algorithms import registered
 from reference_agent.curriculum import Environment, Stage, make_environment, split_of
 from reference_agent.models.adapters import digest
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.tokenizer import PromptReader
 from reference_agent.players import Reflector
+from reference_agent.run.config import RLConfig
+from reference_agent.teachers.choose import registered_teacher
 
 TRAINING, DATA = "inputs.json", "data.inputs.json"  # names of the file
+MADE_BY = "made_by.json"  # versions, processes and device, for each time that one of them was another
 _LEFT = "left.json"  # the weights as the last call left them
 _DEEP = 5
 _MARK, _DIGITS = "#", 16  # before a digest, and how long it is
 _PROBES = 32  # tasks by which environments are told apart
 _PLAIN = (bool, int, float, str, bytes, tuple, frozenset, np.generic)
-_IGNORED = ("microbatch", "checkpoint_every", "timeout", "reflector_endpoint")  # memory, time and place alone
+# Memory, time and place alone; and what refuses.
+_IGNORED = ("microbatch", "checkpoint_every", "timeout", "reflector_endpoint", "unclear")
 _log = logging.getLogger(__name__)
 
 
@@ -63,6 +70,7 @@ def _flat(values: Mapping[str, Any], table: str = "") -> dict[str, Any]:
 def claim_data(folder: Path, **inputs: object) -> None:
     """Make a folder that of data from these inputs, or check that it is. Raises `UsageError` if it is of others."""
     make_folder(folder)
+    inputs["teacher"] = registered_teacher(inputs["teacher"]) or inputs["teacher"]
     claim_inputs(folder / DATA, {name: described(value) for name, value in inputs.items()})
 
 
@@ -83,10 +91,34 @@ def training(folder: Path | str | None, model: LanguageModel, **inputs: object) 
     if was and left and left.get("left") == now["model"]["weights"]:
         now["model"] |= {"weights": _flat(was).get("model.weights")}
     claim_inputs(folder / TRAINING, now)
+    note_maker(folder, str(model.model.device))
     try:
         yield folder
     finally:
         write_whole(folder / _LEFT, json.dumps({"left": _weights(model)}).encode())
+
+
+def note_maker(folder: Path, device: str) -> None:
+    """Add what works on a folder to its record: versions, number of processes, device and machine.
+
+    Raises `UsageError` if another number of processes began: they would train other weights than were begun.
+    """
+    before: Any = (_read(folder / MADE_BY) or {}).get("sessions", [])
+    if not isinstance(before, list) or not all(isinstance(each, dict) and "processes" in each for each in before):
+        raise UsageError(f"{folder / MADE_BY} is damaged (it holds no sessions): choose another folder")
+    now: dict[str, Any] = {**installed_versions(), "processes": processes.count(), "device": _device(device)}
+    now |= {"threads": torch.get_num_threads(), "hardware": hardware()}
+    if before and (began := before[-1]["processes"]) != now["processes"]:
+        raise UsageError(
+            f"{folder} was begun by {began} process{'es' * (began > 1)}, and {now['processes']} would make other "
+            f"weights: start {began}, or choose another folder"
+        )
+    if not before or before[-1] != now:
+        write_whole(folder / MADE_BY, (json.dumps({"sessions": [*before, now]}, indent=2) + "\n").encode())
+
+
+def _device(device: str) -> str:
+    return f"{device} ({torch.cuda.get_device_name(device)})" if device.startswith("cuda") else device
 
 
 def claim_inputs(file: Path, now: dict[str, Any]) -> None:
@@ -146,6 +178,8 @@ def described(value: Any, depth: int = 0) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         names = [each.name for each in fields(value) if each.name not in _IGNORED]
         told = {name: described(getattr(value, name), deeper) for name in names}
+        if isinstance(value, RLConfig) and (own := registered(value.algorithm)):
+            told["update"] = described(own.update, deeper)
         return told | {"env": environment(value.env)} if isinstance(value, Stage) else told
     if isinstance(value, dict):
         return {str(name): described(each, deeper) for name, each in value.items()}

@@ -40,7 +40,8 @@ def remember(
     folds: Annotated[int, typer.Option(min=0, help="Say how well questions are recalled that it was not told.")] = 0,
 ) -> None:
     """Learn a memory of repositories: which part of which file speaks of what. The same input makes the same bytes."""
-    from natlang_envs.autoexplore.dataset.labels import read_labels
+    from natlang_envs.autoexplore.dataset.own_labels import read_own_labels
+    from natlang_envs.repository.tree import open_repository
     from reference_agent.families.autoexplore.memory.learning import count, held_out
     from reference_agent.families.autoexplore.memory.learning import remember as learn
 
@@ -49,8 +50,8 @@ def remember(
     if labels is None:
         told = questions_of(split, folders)
     elif len(folders) == 1:
-        (name,) = folders
-        told = [replace(label, repository=name) for label in read_labels(labels)]
+        ((name, folder),) = folders.items()
+        told = [replace(label, repository=name) for label in read_own_labels(labels, open_repository(folder))]
     else:
         raise UsageError("--labels are about one folder: name it alone with --repositories")
     with progress_bar() as progress:

@@ -7,6 +7,7 @@ players share. The pipeline of a run and the agents of a protocol load players h
 from __future__ import annotations
 
 import hashlib
+import json
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -33,7 +34,8 @@ from reference_agent.run.bounds import check_kind, refuse_given
 from reference_agent.run.config import CollectConfig, Config, ModelConfig, PolicySFTConfig, RLConfig, SFTConfig
 from reference_agent.run.config_file import dump_config
 from reference_agent.run.progress import ProgressLines, Say, say
-from reference_agent.run.stages import CONFIG, load_model, read_config, start_of
+from reference_agent.run.stages import CODE, CONFIG, check_state, code_of, load_model, read_config, start_of
+from reference_agent.state import Shown, StateFunction, path_of, shown_by
 from reference_agent.teachers.base import Teacher
 from reference_agent.tiny.making import tiny_folder
 
@@ -51,8 +53,11 @@ class Players:
         config: What they are asked with: `history`, `head`, `reflection_tokens`, `reflections` and `model`.
     """
 
-    def __init__(self, policy: LanguageModel, reflector: Reflector | None, config: Config) -> None:
+    def __init__(
+        self, policy: LanguageModel, reflector: Reflector | None, config: Config, shown: Shown | None = None
+    ) -> None:
         self.policy, self.reflector, self.config = policy, reflector, config
+        self._shown: Shown = config.shown if shown is None else shown
 
     @classmethod
     def of(
@@ -62,6 +67,7 @@ class Players:
         *,
         reflect: bool = True,
         history: History = 1,
+        state: StateFunction | None = None,
         head: Literal["labels", "saycan", "text"] = "labels",
         reflection_tokens: int = 48,
         reflections: Literal["greedy", "sampled"] = "greedy",
@@ -74,6 +80,8 @@ class Players:
             settings: Precision, device, chat template; with `lora_rank` both are adapters on one base.
             reflect: Whether there is a reflector.
             history: How much of the path p(s) shows; see `natlang_envs.prompt.state_prompt`.
+            state: A function of task, path, observation and commands that returns p(s), in place of `history`; one of
+                a module, if the players are to be saved.
             head: How the policy chooses.
             reflection_tokens: The most tokens of a reflection.
             reflections: Whether they are the likeliest, or sampled at temperature 1.
@@ -121,7 +129,7 @@ class Players:
         policy, reflector = with_head(player("policy"), config), None
         if reflect:
             reflector = Reflector(player("reflector"), reflection_tokens, False, reflections == "sampled")
-        return cls(policy, reflector, config)
+        return cls(policy, reflector, config, shown_by(history, state))
 
     @classmethod
     def load(cls, folder: Path | str, policy: str = "policy", config: Config | None = None) -> Players:
@@ -129,7 +137,7 @@ class Players:
 
         Args:
             folder: The folder.
-            policy: `"policy"`, or `"policy-sft"`, the policy before RL.
+            policy: `"policy"`; `"policy-sft"`, the policy before RL; `"policy-last"`, RL's last, where not the best.
             config: Settings in place of the folder's own.
 
         Raises:
@@ -139,6 +147,7 @@ class Players:
         config = config or read_config(folder, to_play=True)
         if not (folder / policy).exists():
             raise UsageError(f"{folder / policy} is missing: finish training with `reflect-rl train --out {folder}`")
+        check_state(config, folder)
         player = load_player(config, folder, policy)
         return cls(player, _load_reflector(config, folder, player), config)
 
@@ -150,7 +159,7 @@ class Players:
         Raises:
             UsageError: There is something in the folder already.
         """
-        with _new_folder(folder, self.config) as unfinished:
+        with _new_folder(folder, self._saved) as unfinished:
             for name, player in self._models.items():
                 player.save(_made(unfinished / name))
             if self.config.model.is_tiny and self.config.model.lora_rank:
@@ -166,9 +175,14 @@ class Players:
         """
         alone = ModelConfig(chat=self.config.model.chat)
         players = "two" if self.config.players == "adapters" else self.config.players
-        with _new_folder(folder, replace(self.config, model=alone, players=players)) as unfinished:
+        with _new_folder(folder, replace(self._saved, model=alone, players=players)) as unfinished:
             for name, player in self._models.items():
                 player.save_whole(_made(unfinished / name))
+
+    @property
+    def _saved(self) -> Config:
+        """The settings, which name the function that composes p(s)."""
+        return replace(self.config, state=path_of(self._shown)) if callable(self._shown) else self.config
 
     @property
     def _models(self) -> dict[str, LanguageModel]:
@@ -176,10 +190,11 @@ class Players:
         return {"policy": self.policy, **({"reflector": reflector} if isinstance(reflector, LanguageModel) else {})}
 
     def _own(self, options: dict[str, Any]) -> dict[str, Any]:
-        """Return options with how much of the path p(s) shows, which none of them may change."""
-        if "history" in options:
-            raise UsageError(f"these players have history = {self.config.history!r}: say it in Players.of")
-        return {**options, "history": self.config.history}
+        """Return options with what composes p(s), which none of them may change."""
+        for each in ("history", "state"):
+            if each in options:
+                raise UsageError(f"these players have history = {self.config.history!r}: say it in Players.of")
+        return {**options, "state" if callable(self._shown) else "history": self._shown}
 
     # Algorithm 1.
 
@@ -267,7 +282,7 @@ class Players:
 
     def agent(self, sampling: bool = False) -> PlayersAgent:
         """Return them as an agent for evaluation, greedy or at temperature 1."""
-        return PlayersAgent(self.policy, self.reflector, self.config.history, sampling)
+        return PlayersAgent(self.policy, self.reflector, self._shown, sampling)
 
     def act(self, view: AgentInput) -> Decision:
         """Return a decision, the likeliest."""
@@ -294,7 +309,7 @@ class Players:
 def load_player(config: Config, out: Path, folder: str) -> LanguageModel:
     if config.model.lora_rank:
         base = LanguageModel.load(start_of(config, out), config.model)
-        player = base.with_adapter(folder.removesuffix("-sft"), config.model, out / folder)
+        player = base.with_adapter(folder.partition("-")[0], config.model, out / folder)
     else:
         player = LanguageModel.load(out / folder, config.model)
     return player if folder == "reflector" else with_head(player, config)
@@ -327,6 +342,8 @@ def _new_folder(folder: Path | str, config: Config) -> Iterator[Path]:
         raise UsageError(f"{folder} is there already: choose another folder")
     with whole_folder(folder, keep=True) as unfinished, disk_errors():
         write_whole(unfinished / CONFIG, dump_config(config).encode())
+        if config.state:
+            write_whole(unfinished / CODE, json.dumps(code_of(config)).encode())
         write_whole(unfinished / PAGE, _PAGE.read_bytes())
         yield unfinished
 

@@ -32,9 +32,9 @@ class ProgressLines:
         self._say(f"{seconds // 60}:{seconds % 60:02} {text}")
 
     def step(self, name: str, step: int, steps: int, value: float) -> None:
-        """Say a part's step, if it is the last or nothing was said for a while."""
+        """Say a part's step, if it is the last or nothing was said for a while; `steps` is 0 where nobody knows."""
         if step == steps or perf_counter() - self._last > _EVERY:
-            self.line(f"{name} {step} of {steps}: {value:.3f}")
+            self.line(f"{name} {step} of {steps}: {value:.3f}" if steps else f"{name} {step}: {value:.3f}")
 
     def check(self, look: Callable[[], object], now: bool = False) -> None:
         """Say what `look` returns, if that is due: it takes a tenth of the time at most, unless it is to be now."""

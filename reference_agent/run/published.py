@@ -15,10 +15,10 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 
-from natlang_envs.errors import UsageError
+from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.evaluation import published
 from reference_agent.run.players import Players
-from reference_agent.run.stages import CONFIG, read_config
+from reference_agent.run.stages import CONFIG, POLICIES, read_config
 
 _SCALE = ".scale"
 _WEIGHTS = ".safetensors"
@@ -48,13 +48,15 @@ def publish(run: Path, policy: str, player: Path) -> Path:
 
     Args:
         run: A folder of `reflect-rl train`.
-        policy: `"policy"`, or `"policy-sft"`, the policy before RL.
+        policy: One of `POLICIES`, such as `"policy"`.
         player: The file NAME.json; weights go to `files/` beside it.
 
     Raises:
         UsageError: Training has not ended, its players are damaged, or weights are not finite.
     """
     config = read_config(run, to_play=True)
+    if config.state:
+        raise UsageError(f"p(s) is composed by {config.state}, which a published player does not hold: use history")
     # Loaded once, so that what could not be played is not published; on whatever machine.
     Players.load(run, policy, replace(config, model=replace(config.model, device="cpu", eight_bit=False)))
     folders = [policy]
@@ -87,8 +89,7 @@ def unpack(player: Path, run: Path) -> str:
         if name == CONFIG:
             content = content.replace(*_WHATEVER_THE_MACHINE)
         (run / name).write_bytes(read_rounded(content, file) if name.endswith(_WEIGHTS) else content)
-    if policy not in ("policy", "policy-sft"):
-        raise UsageError(f'{player} names the policy {policy[:40]!r}: it must be "policy" or "policy-sft"')
+    require_choice(f"policy of {player}", policy[:40], POLICIES)
     return policy
 
 

@@ -12,9 +12,11 @@ import os
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from natlang_envs.errors import UsageError, require_type
 from natlang_envs.files import alone, remove_leftovers, write_whole
+from reference_agent.algorithms import registered
 from reference_agent.models.backbone import finished
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.named import model_source
@@ -22,14 +24,17 @@ from reference_agent.models.tokenizer import Origin
 from reference_agent.run.bounds import check_kind, refuse_given
 from reference_agent.run.config import Config, ModelConfig
 from reference_agent.run.config_file import as_tables, dump_config, parse_config
-from reference_agent.run.fingerprint import difference
+from reference_agent.run.fingerprint import claim_inputs, described, difference
+from reference_agent.teachers.choose import registered_teacher
 from reference_agent.tiny.making import PICKUP, VERSION, tiny_folder, tiny_name
 
-CONFIG = "settings.json"
+CONFIG, CODE = "settings.json", "code.json"
+POLICIES = ("policy", "policy-sft", "policy-last")  # folders of policies: the trained one, before RL, RL's last
 # Settings of training, which are not read to play: players stay playable where these settings change.
 _OF_TRAINING = {"warmup", "teacher", "collect", "sft_reflector", "sft_policy", "rl", "curriculum"}
-# Settings that a stage does not depend on. One that is forgotten here costs a stage made twice, never a wrong one.
-_AFTER_SFT = {"rl", "curriculum", "allow_test", "reflections", "reflection_tokens"}  # the split says which tasks
+# Settings that a stage does not depend on. One that is forgotten here costs a stage made twice, never a wrong one. The
+# split says which tasks `allow_test` allows.
+_AFTER_SFT = {"rl", "curriculum", "allow_test", "reflections", "reflection_tokens", "collect.unclear"}
 _OF_POLICY = {"sft_policy", "reflect", "head", "collect.policy_trajectories", "collect.policy_negatives"}
 _FREE = {
     "data": _AFTER_SFT | _OF_POLICY | {"model", "warmup", "sft_reflector", "players", "threads"},
@@ -80,11 +85,31 @@ def claim(config: Config, out: Path) -> None:
         remove_leftovers(out)  # of a first start that was killed
         if out.exists() and any(out.iterdir()):
             raise UsageError(f"{out} is not empty and holds no run: choose another --out")
+        if code := code_of(config):
+            claim_inputs(out / CODE, code)
         write_whole(path, dump_config(config).encode())
     elif found := difference(as_tables(read_config(out)), as_tables(config)):
         raise UsageError(
             f"{out} holds a run with other settings ({found}): choose another --out, or resume it without a config"
         )
+    elif code := code_of(config):
+        claim_inputs(out / CODE, code)
+
+
+def code_of(config: Config) -> dict[str, Any]:
+    """Return the digest of each function of one's own that the settings name."""
+    teacher, algorithm = registered_teacher(config.teacher.name), registered(config.rl.algorithm)
+    found = {"state": config.state and config.shown, "teacher": teacher, "algorithm": algorithm}
+    return {name: described(each) for name, each in found.items() if each}
+
+
+def check_state(config: Config, folder: Path) -> None:
+    """Raise `UsageError` if p(s) was composed by another function when the players of a folder were made."""
+    if not config.state or not (folder / CODE).exists():
+        return
+    known = json.loads((folder / CODE).read_text(encoding="utf-8")).get("state")
+    if known != described(config.shown):
+        raise UsageError(f"{config.state} is another function than {folder} was made with: restore it, or train again")
 
 
 def read_config(out: Path, to_play: bool = False) -> Config:
@@ -113,6 +138,10 @@ def stage_key(config: Config, stage: str) -> str:
     apart = not config.one_model or stage == "data"
     free, settings = _FREE[stage] if apart else _AFTER_SFT, asdict(config)
     kept: dict[str, object] = {key: value for key, value in settings.items() if key not in free}
+    code = code_of(config)
+    kept |= {"code": {name: each for name, each in code.items() if name != "algorithm"}} if code else {}
+    if not config.state:
+        del kept["state"]
     kept["env"] = asdict(config.demonstrations)
     if not made_from:  # prompts are cut to a pretrained model's context, less what is reserved for reflections
         spoken, chat = config.reflection_tokens if config.reflect else 0, ["chat"] * config.model.chat

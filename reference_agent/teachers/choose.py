@@ -7,7 +7,7 @@ group `natlang_envs.teachers`; one that is named like an environment's family be
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
@@ -76,6 +76,11 @@ def check_options(teacher: str, options: Mapping[str, Any], known: Mapping[str, 
         fits = type(value) is wanted or (wanted is float and type(value) is int)
         if wanted in (str, bool, int, float) and not fits:
             raise UsageError(f"teacher.{option} must be {wanted.__name__}, not {value!r}")
+
+
+def registered_teacher(name: object) -> Callable[..., Teacher] | None:
+    """Return the factory of another package that a name stands for; None for any other."""
+    return _load(name) if isinstance(name, str) and name in _registered() else None
 
 
 def _registered() -> list[str]:

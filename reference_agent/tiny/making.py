@@ -52,7 +52,8 @@ def base_model(config: Config, report: Report) -> LanguageModel:
 
 def tiny_name(config: Config) -> str:
     samples = _samples(config)
-    sampled_from = [asdict(samples.demonstrations), samples.history, asdict(samples.teacher), asdict(samples.collect)]
+    collected = {name: value for name, value in asdict(samples.collect).items() if name != "unclear"}
+    sampled_from = [asdict(samples.demonstrations), samples.history, asdict(samples.teacher), collected]
     # Taxi's models of a kind of map are all one.
     further = [] if samples == _sampling(config.warmup.seed) else [*sampled_from, LESSONS]
     made_of = {name: getattr(config.model, name) for name in _MADE_BY} | {"initializer_range": INITIALIZER_RANGE}

@@ -33,6 +33,7 @@ Labels = Callable[[Levels, int], Tensor]  # the loss of finding labels, on so ma
 SAMPLED = 1_000  # largest number of trajectories of sample prompts
 _LEVEL_UP = 0.9  # mean accuracy at which the prompts become harder
 _WINDOW = 12  # steps over which accuracy and loss are averaged
+_BETTER = 0.02  # by which a mean accuracy is better than the best one before
 _REPEATED = 0.1  # mean loss at which whole prompts take the place of short ones
 
 
@@ -45,6 +46,7 @@ class WarmupLesson(NamedTuple):
     rate: Callable[[int], float]  # the share of the learning rate in a step
     mastered: Callable[[float], bool] | None = None  # whether that mean ends a level
     levels: int | None = None  # after which the lesson is over
+    patience: int = 0  # steps without a better mean or a new level after which it is over as well; 0 for any
 
 
 class Added(NamedTuple):
@@ -57,6 +59,7 @@ class Added(NamedTuple):
     first: tuple[WarmupLesson, ...] = ()
     last: tuple[WarmupLesson, ...] = ()
     beside: Callable[[], Tensor | float] = lambda: 0.0  # a loss that is added to that of repeating
+    patience: int = 0  # steps in which finding labels may get no better; 0 for any
 
 
 # Takes the model, the samples, the settings, the generator of all draws, and the loss of finding labels.
@@ -70,11 +73,12 @@ def warm_up(
     report: Report,
     add: Add | None = None,
     folder: Path | None = None,
-) -> None:
+) -> Levels:
     """Train `model` in place on prompts like those of `samples`: repeating, labels until they are read well.
 
     `add` makes a family's further lessons. `report` is called with a name, the step, the number of steps, and the mean
-    accuracy or loss of the last ones. The newest checkpoint in `folder` is resumed.
+    accuracy or loss of the last ones. The newest checkpoint in `folder` is resumed. Returns the levels that each
+    lesson reached.
     """
     rng = np.random.default_rng(config.seed)
     optimizer = model.optimizer(config.learning_rate, betas=(0.9, 0.99))
@@ -86,6 +90,7 @@ def warm_up(
     lessons = _lessons(model, samples, config, rng, add)
     try:
         for lesson in lessons[at.part :]:
+            best, waited = 0.0, 0
             while at.step < lesson.steps:
                 loss, value = lesson.loss(at.levels)
                 for group in optimizer.param_groups:
@@ -94,14 +99,18 @@ def warm_up(
                 at.step += 1
                 at.recent = [*at.recent[-_WINDOW + 1 :], value]
                 mean = float(np.mean(at.recent))
+                best, waited = (mean, 0) if mean > best + _BETTER else (best, waited + 1)
                 if lesson.mastered and len(at.recent) == _WINDOW and lesson.mastered(mean):
                     at.levels[lesson.name] = level = at.levels.get(lesson.name, 0) + 1
-                    at.recent = []
+                    at.recent, best, waited = [], 0.0, 0
                     at.step = lesson.steps if level == lesson.levels else at.step
+                elif waited == lesson.patience > 0:
+                    at.step = lesson.steps
                 report(lesson.name, at.step, lesson.steps, mean)
                 checkpoints.save(replace(at, random=[random_state(rng)]), optimizer, always=False)
             at = WarmupProgress(at.part + 1, 0, [], at.levels, [])
         check_finite(optimizer)
+        return at.levels
     except NotFinite as error:
         raise UsageError(f"{error} in the warm-up: lower warmup.learning_rate and train with another --out") from None
 
@@ -125,7 +134,15 @@ def _lessons(
     return [
         *added.first,
         WarmupLesson("repeating", repeats, repeating, soon, lambda loss: loss < _REPEATED, added.rounds),
-        WarmupLesson("labels", config.steps, labels, soon, lambda accuracy: accuracy > _LEVEL_UP, config.levels),
+        WarmupLesson(
+            "labels",
+            config.steps,
+            labels,
+            soon,
+            lambda accuracy: accuracy > _LEVEL_UP,
+            config.levels,
+            added.patience,
+        ),
         *added.last,
     ]
 

@@ -92,9 +92,9 @@ def test_an_agent_of_a_pretrained_model_wins_them_too(tmp_path: Path) -> None:
 @pytest.mark.skipif(not SMOLLM2.exists(), reason="reflect-rl models fetch smollm2")
 def test_ten_steps_teach_a_pretrained_policy_to_follow_a_reflection() -> None:
     pair = Players.of("smollm2", ModelConfig(lora_rank=16), head="saycan", history=0)
-    games = pair.collect(HUNT, teacher, CollectConfig(trajectories=25))
+    games = pair.collect(HUNT, teacher, CollectConfig(trajectories=25, negatives=0))
     fine_tune_policy(pair.policy, games, PolicySFTConfig(steps=10, batch=8))
-    few = CollectConfig(trajectories=6, policy_trajectories=6)
+    few = CollectConfig(trajectories=6, policy_trajectories=6, negatives=0)
     unseen = pair.collect(Stage(HUNT, env_kwargs={"split": "validation"}), teacher, few)
     # Each sentence names a command that was drawn, which nothing else tells.
     rng = np.random.default_rng(0)

@@ -16,6 +16,7 @@ from gymnasium.spaces import Text
 
 from natlang_envs import ENVIRONMENTS
 from natlang_envs.conformance import CHECKS, Case, Check, NotApplicable
+from natlang_envs.conformance.vectors import vector_calls_single_environments
 from natlang_envs.make_env import make_env
 from tests.support import broken
 
@@ -103,6 +104,10 @@ def test_a_broken_promise_is_caught_by_the_right_check(expected: broken.Expected
 
 def test_every_check_catches_something() -> None:
     assert {expected.check for expected in broken.EXPECTED} == set(BY_NAME)
+
+
+def test_a_game_that_any_wrong_command_ends_passes() -> None:
+    vector_calls_single_environments(Case("examples.games.post_office:Game/PostOffice-v0"))
 
 
 def test_gymnasium_alone_passes_what_is_random_from_its_second_step() -> None:

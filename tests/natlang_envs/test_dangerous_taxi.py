@@ -9,6 +9,7 @@ the code under test: from Gymnasium's own `TaxiEnv`, from a search written in `t
 
 from __future__ import annotations
 
+import gc
 import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from natlang_envs import UsageError
-from natlang_envs.dangerous_taxi.city import IN_TAXI, load_city, taxi_rules
+from natlang_envs.dangerous_taxi.city import CITIES_KEPT, IN_TAXI, City, load_city, taxi_rules
 from natlang_envs.dangerous_taxi.env import DangerousTaxiEnv
 from natlang_envs.dangerous_taxi.tasks import TaxiTasks
 from natlang_envs.dangerous_taxi.words import COMMANDS, describe_state
@@ -286,3 +287,11 @@ def test_a_task_of_another_split_is_named_with_its_own() -> None:
     task_id = next(TaxiTasks("classic", "test").ids())
     with pytest.raises(UsageError, match=re.escape("is in the split 'test', not 'train': pass split='test'")):
         make(PICKUP, split="train").reset(options={"task_id": task_id})
+
+
+def test_few_cities_are_kept_in_memory() -> None:
+    env = DangerousTaxiEnv(map="generated")
+    for seed in range(3 * CITIES_KEPT):
+        env.reset(seed=seed)
+    gc.collect()
+    assert sum(isinstance(each, City) for each in gc.get_objects()) <= CITIES_KEPT + 2, "and the classic one, and ours"

@@ -191,7 +191,7 @@ def test_replay_names_the_protocol_that_was_played(tmp_path: Path) -> None:
     assert "was played on mine/v1, a protocol of your own: add --protocol FILE" in refused(
         "replay", str(tmp_path / "own")
     )
-    with pytest.raises(UsageError, match=r"was played on mine/v1, a protocol of your own, which has no board"):
+    with pytest.raises(UsageError, match=r"was played on mine/v1, a protocol of your own: add --protocol FILE"):
         pack(tmp_path / "own", name="me", out=tmp_path / "submissions", disclosure="None.")
 
 

@@ -25,7 +25,7 @@ from reference_agent.families.autoexplore.visits import part_of
 from reference_agent.models.tokenizer import PromptReader
 from reference_agent.run.config import TeacherConfig
 from reference_agent.teachers.base import Moment
-from reference_agent.teachers.check import RuleCount, check_demonstrations
+from reference_agent.teachers.check import RuleCount, check_demonstrations, check_knowable, what_can_be_known
 from reference_agent.teachers.choose import make_teacher
 
 EXPLORE = "NatLang/AutoExplore-v0"
@@ -179,6 +179,7 @@ def test_the_check_finds_what_is_not_shown() -> None:
         ({"reflection": "Not go, but take lamp 3."}, "action"),
         ({"reflection": "b.txt says: take lamp 3."}, "names"),
         ({"reflection": "In desk 2: take lamp 3."}, "names"),
+        ({"reflection": "There is no desk 2. In desk 3: take lamp 3."}, "names"),
         ({"reflection": 'It says "desk 4 or so": take lamp 3.'}, "quotes"),
         (
             {
@@ -189,6 +190,12 @@ def test_the_check_finds_what_is_not_shown() -> None:
         ),
     ):
         assert [row.rule for row in check_demonstrations([replace(right, **change)]) if row.faults][-1] == rule
+    assert not [
+        row for row in check_demonstrations([replace(right, reflection="No desk 2. take lamp 3.")]) if row.faults
+    ]
+    computed = replace(right, reflection="3 and 39 are 42. take lamp 3.")
+    assert rows([computed])["names"].faults == 1
+    assert what_can_be_known([computed])[:3] == (1, 0, 0), "a number may be computed"
     twice = rows([right, replace(right, action="go", reflection="I go.")])
     assert (twice["verdicts"].faults, twice["verdicts"].examples) == (1, 2)
     assert rows([right, replace(right, negative=True)])["verdicts"].faults == 1
@@ -203,6 +210,17 @@ def test_the_teachers_of_other_families_say_what_is_shown_if_the_last_step_is(en
         assert not [
             row for row in check_demonstrations(collect(env, "oracle", settings, history=history)) if row.faults
         ]
-    hidden = rows(collect(env, "oracle", settings, history=0))
-    assert hidden["regrets"].faults == hidden["regrets"].examples > 0
-    assert hidden["verdicts"].faults > 0
+    seen = collect(env, "oracle", settings, history="full")
+    assert what_can_be_known(seen)[1:3] == (0, 0)
+    with pytest.raises(UsageError, match=r"^collect\.negatives is 1 and history is 0: the teacher would regret a step"):
+        collect(env, "oracle", settings, history=0)
+    # As a p(s) without the path would be.
+    hidden = [replace(each, state=re.sub(r"(?s)path:\n.*?\nObs", "path: none.\nObs", each.state)) for each in seen]
+    assert rows(hidden)["regrets"].faults == rows(hidden)["regrets"].examples > 0
+    known = what_can_be_known(hidden)
+    assert known.invisible >= sum(each.negative for each in seen)  # what only the path shows may be named too
+    assert known.contradictory > 0
+    with pytest.raises(UsageError, match=r"teach what a student cannot know .*collect\.unclear, which is 0\.1$"):
+        check_knowable(hidden, 0.1)
+    assert check_knowable(hidden, 1.0) == known
+    assert str(known).startswith(f"What a student can know, of {len(seen)} examples:\n  inferable ")

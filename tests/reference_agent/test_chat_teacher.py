@@ -88,7 +88,7 @@ def config_of(env: str = "NatLang/DangerousTaxi-Pickup-v0", **further: object) -
 def test_two_requests_a_lesson_with_the_roles_of_the_paper_and_a_bill(model: type[Model]) -> None:
     for env in ("NatLang/DangerousTaxi-Pickup-v0", "NatLang/ALFWorld-v0"):
         model.asked.clear()
-        examples, card = gather(config_of(env, trajectories=2))
+        examples, card, _ = gather(config_of(env, trajectories=2))
         prompts = load_prompts(make_env(env))
         assert card.chat is not None
         assert card.chat["left_out"] == {}
@@ -129,7 +129,7 @@ def test_answers_are_kept_and_a_second_call_asks_for_none(model: type[Model], tm
 
 def test_nonsense_and_secrets_are_kept_out_and_counted(model: type[Model]) -> None:
     model.nonsense_every, model.blab_every = 4, 5
-    examples, card = gather(config_of(workers=1))
+    examples, card, _ = gather(config_of(workers=1))
     assert card.chat is not None
     left_out = card.chat["left_out"]
     assert set(left_out) == {"naming no listed command", "giving away what was told"}

@@ -21,6 +21,7 @@ from reference_agent.algorithms.policy_gradient import (
     shared,
     with_reference,
 )
+from reference_agent.checkpoint import newest
 from reference_agent.curriculum import Stage, improves_no_more
 from reference_agent.data_set import Example
 from reference_agent.models.language_model import LanguageModel
@@ -70,13 +71,44 @@ def test_the_exact_distance_is_the_sum_over_the_list_and_pulls_as_it(model: Lang
     assert ours.item() == pytest.approx(by_hand(learner.policy).item(), rel=1e-4)
     assert ours.item() > 1e-3
     torch.testing.assert_close(gradient(ours), gradient(by_hand(learner.policy)), rtol=1e-3, atol=1e-6)
-    # Drawn often enough, the estimate is it.
-    drawn = decide(learner.policy, None, [STATE] * 4000, [COMMANDS] * 4000, learner.rng)
-    many = with_reference(learner._replace(reference=before), [Transition(0, each, 0.0) for each in drawn])
+
+
+def test_the_estimated_distance_and_its_gradient_are_the_exact_ones_in_expectation(model: LanguageModel) -> None:
+    learner = learner_of(model, options={"reference_kl": 1.0})
+    assert learner.config.options.exact_kl, "where commands are listed"
     options = replace(learner.config.options, exact_kl=False)
     estimated = learner._replace(config=replace(learner.config, options=options))
-    now = choices(learner, many)
-    assert distance(estimated, now, many).item() == pytest.approx(distance(learner, now, many).item(), rel=0.1)
+    policy = learner.policy
+
+    def move() -> None:
+        with torch.no_grad():
+            for each in policy.parameters():
+                each += 0.05 * torch.randn_like(each)
+
+    def gradient(loss: torch.Tensor) -> torch.Tensor:
+        policy.model.zero_grad()
+        loss.backward()
+        return torch.cat([each.grad.flatten() for each in policy.parameters() if each.grad is not None])
+
+    torch.manual_seed(0)
+    before = [each.detach().clone() for each in policy.parameters()]
+    move()
+    (asked,) = decide(policy, None, [STATE], [COMMANDS], learner.rng)
+    with torch.no_grad():
+        sampling = policy.choice_logits([asked.prompt], [asked.labels])[0].log_softmax(0)
+    every = [
+        Transition(0, asked._replace(chosen=at, log_probability=each), 0.0) for at, each in enumerate(sampling.tolist())
+    ]
+    for moved in (False, True):  # of the policy that sampled, and after an update
+        if moved:
+            move()
+        told = with_reference(learner._replace(reference=before), every)
+        terms = [distance(estimated, choices(estimated, [each]), [each]) for each in told]
+        expected = sum((odds * term for odds, term in zip(sampling.exp(), terms, strict=True)), torch.zeros(()))
+        exact = distance(learner, choices(learner, told[:1]), told[:1])
+        assert expected.item() == pytest.approx(exact.item(), rel=1e-3)
+        assert exact.item() > 1e-3
+        torch.testing.assert_close(gradient(expected), gradient(exact), rtol=1e-3, atol=1e-6)
 
 
 def test_a_discount_makes_late_rewards_count_less(model: LanguageModel) -> None:
@@ -117,7 +149,8 @@ def test_episodes_count_alike_whatever_their_length() -> None:
 
 def test_a_stage_ends_where_validations_improve_no_more() -> None:
     def ends(*scores: float | None, patience: int = 2) -> bool:
-        rows = [{"stage": 1.0, **({} if score is None else {"validation": score})} for score in scores]
+        told = [{} if score is None else {"validation": score} for score in scores]
+        rows = [{"stage": 1.0, "iteration": float(at), **each} for at, each in enumerate(told, 1)]
         return improves_no_more(1, [{"stage": 0.0, "validation": 9.0}, *rows], patience)
 
     assert not ends(0.5, None, 0.4)
@@ -127,16 +160,20 @@ def test_a_stage_ends_where_validations_improve_no_more() -> None:
     assert not ends(*[0.5] * 9, patience=0)
 
 
-def test_validation_changes_nothing_that_is_learned(model: LanguageModel) -> None:
+def test_validation_changes_nothing_that_is_learned(model: LanguageModel, tmp_path: Path) -> None:
     pickup, curves, weights = "NatLang/DangerousTaxi-Pickup-v0", [], []
     for every in (0, 2):
         policy, reflector = model.copy(), Reflector(model.copy(), 4)
         settings = RLConfig(batch=4, validate_every=every, validate_episodes=3 if every else 100)
-        curves.append(reinforce(policy, reflector, Stage(pickup, 4), settings))
+        curves.append(reinforce(policy, reflector, Stage(pickup, 4), settings, folder=tmp_path / str(every)))
+        last = newest(tmp_path / str(every))
+        assert last is not None
+        policy.restore(last)
         weights.append(policy.fingerprint())
     assert weights[0] == weights[1]
     assert ["validation" in row for row in curves[1]] == [False, True, False, True]
-    scores = [row.pop("validation") for row in curves[1] if "validation" in row]
+    scores = [row.pop("validation") for row in curves[1] if row.pop("best", None) is not None]
+    scores.append(curves[1][0].pop("validation_before"))
     assert set(scores) <= {0, 1 / 3, 2 / 3, 1}
     for plain, row in zip(*curves, strict=True):
         del plain["reflections"], row["reflections"]  # games of validation may have asked already

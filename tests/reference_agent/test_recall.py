@@ -16,10 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from leaderboard.agent_files import copy_agent_files
 from natlang_envs.autoexplore.dataset.made_questions import made_labels
 from natlang_envs.autoexplore.env import AutoExploreEnv
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput
+from natlang_envs.evaluation.runs import digest_of, provenance
 from natlang_envs.prompt import PathStep
 from natlang_envs.repository.navigation import navigation_of
 from natlang_envs.repository.texts import FILE_BUDGET
@@ -268,6 +270,11 @@ def test_its_policy_plays_as_in_the_games_that_it_learned_from(canal: Path, tmp_
         shown = load(str(tmp_path / f"{name}.json"))
         assert shown.memory.known == agent.memory.known
         assert (shown.policy is None) == (name == "plain")
+    player = tmp_path / "imitation.json"
+    of_words, of_model = (provenance("entry point", f"recall:{player}{model}").checkpoint for model in ("", "@smollm2"))
+    assert of_words == of_model == digest_of(player)
+    (tmp_path / "audit").mkdir()
+    assert copy_agent_files(f"recall:{player}@smollm2", tmp_path / "audit").spec == "recall:imitation.json@smollm2"
     with pytest.raises(UsageError, match="learned with no model: write --agent recall:"):
         load(f"{tmp_path}@smollm2")
 

@@ -141,7 +141,7 @@ def test_a_preset_leaves_out_what_a_row_leaves_out() -> None:
         assert (config.reflect, config.sft_policy.steps) == (False, 0), name
     large = cell_config("taxi-pickup", "best", PRESETS["smollm2"], 0, [])
     assert (large.model.name, large.sft_policy.steps, large.sft_reflector.steps) == ("smollm2", 20, 200)
-    assert (large.head, large.history, large.model.precision) == ("saycan", 0, "auto")
+    assert (large.head, large.history, large.model.precision) == ("saycan", 1, "auto")
 
 
 def test_the_papers_numbers() -> None:

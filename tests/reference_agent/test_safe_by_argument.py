@@ -283,7 +283,7 @@ def press_at(iteration: int) -> Callable[[dict[str, float]], None]:
     return told
 
 
-@pytest.mark.parametrize("name", ["inputs.json", "left.json"])
+@pytest.mark.parametrize("name", ["inputs.json", "left.json", "made_by.json"])
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff"])
 def test_a_damaged_note_of_inputs_is_named(tmp_path: Path, model: LanguageModel, name: str, content: bytes) -> None:
     examples = collect(walk_on, "oracle", FEW)

@@ -47,7 +47,6 @@ FAMILIES: dict[str, dict[str, object]] = {
 FAMILIES["autoexplore search"] = {
     **FAMILIES["autoexplore"],
     "curriculum": [{"env": "NatLang/AutoExplore-Search-v0"}],
-    "history": 0,
 }
 COLLECT = {"trajectories": 8, "policy_trajectories": 5, "wordings": 2}
 

@@ -193,7 +193,7 @@ def test_a_warm_up_that_crashed_goes_on_to_the_same_weights(
     monkeypatch.setattr(base, "SAMPLED", 20)
     monkeypatch.setattr(taxi_warmup, "SAMPLED", 20)
     lessons = ("warmup.lookup_steps=16", "warmup.copy_steps=4", "warmup.steps=40", "warmup.levels=3")
-    config = load_config(Path(experiment), [*QUICK, *lessons])
+    config = load_config(Path(experiment), [*(each for each in QUICK if not each.startswith("rl.")), *lessons])
 
     def made(cache: str, crash: tuple[str, int] | None = None) -> LanguageModel:
         monkeypatch.setenv("NATLANG_CACHE", str(tmp_path / cache))

@@ -15,16 +15,14 @@ from typing import Any, cast
 from natlang_envs.autoexplore.baselines import bm25_of
 from natlang_envs.autoexplore.dataset.catalogue import repository_folder
 from natlang_envs.autoexplore.dataset.checks import (
-    depth_of,
-    difficulty_of,
     evidence_elsewhere,
     label_problems,
     ranked_paths,
     repository_problems,
-    shortest_path,
     text_of,
 )
 from natlang_envs.autoexplore.dataset.labels import Label, parse, read_object
+from natlang_envs.autoexplore.dataset.own_labels import depth_of, difficulty_of, shortest_path
 from natlang_envs.errors import UsageError
 from natlang_envs.repository.tree import Repository, open_repository
 from natlang_envs.repository.words import question_words, words_of

@@ -13,6 +13,7 @@ report           checks, counts and simple searchers over all labels
 blind_review     a second reading that does not know the answers
 export           state-action pairs, and the published form
 card             the dataset card
+own_labels       labels of your own repository, by hand
 llm_labels       labels of your own repository, by a model
 made_questions   labels of your own repository, by rules
 """

@@ -7,32 +7,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from natlang_envs.autoexplore.baselines import LARGEST, bm25_of
-from natlang_envs.autoexplore.dataset.labels import RANKED, Difficulty, Evidence, Label
+from natlang_envs.autoexplore.dataset.labels import RANKED, Evidence, Label
 from natlang_envs.autoexplore.dataset.near_duplicates import near_pairs
+from natlang_envs.autoexplore.dataset.own_labels import depth_of, difficulty_of, shortest_path
 from natlang_envs.autoexplore.dataset.shipped import licence_of_quotes
 from natlang_envs.autoexplore.episode import HORIZON
-from natlang_envs.repository.navigation import navigation_of
-from natlang_envs.repository.texts import FILE_BUDGET, MAX_QUESTION
+from natlang_envs.repository.texts import MAX_QUESTION
 from natlang_envs.repository.tree import Repository
-from natlang_envs.repository.words import question_words, words_of
 
 SHORTEST_QUESTION, SHORTEST_EVIDENCE, LONGEST_EVIDENCE = 15, 10, 300  # characters
 _WORD = re.compile(r"[\w./-]+")
-
-
-def shortest_path(repository: Repository, targets: Sequence[str]) -> tuple[str, ...]:
-    """Return the fewest commands to the nearest target, with `cat` before `id`."""
-    *moves, last = navigation_of(repository, FILE_BUDGET).route(("", 0), tuple(targets))
-    return (*moves, f"cat {last.removeprefix('id ')}", last)
-
-
-def depth_of(targets: Iterable[str]) -> int:
-    return min(target.count("/") for target in targets)
-
-
-def difficulty_of(question: str, targets: Iterable[str]) -> Difficulty:
-    words = {word for target in targets for word in words_of(target)}
-    return "shares" if words.intersection(question_words(question)) else "no words shared with the path"
 
 
 def ranked_paths(repository: Repository, question: str) -> tuple[str, ...]:
@@ -134,7 +118,8 @@ def label_problems(label: Label) -> Iterator[str]:
         return
     if list(label.targets) != sorted(set(label.targets)):
         yield "the targets are not sorted, or one stands there twice"
-    yield from evidence_problems(label)
+    if not label.by_hand:
+        yield from evidence_problems(label)
     if names := named_files(label.question, label.targets):
         yield f"the question names a file: {', '.join(names)}"
     if label.depth != depth_of(label.targets):
@@ -166,7 +151,7 @@ def repository_problems(repository: Repository, label: Label) -> Iterator[str]:
         return
     if label.path != (path := shortest_path(repository, label.targets)):
         yield f"the way is {list(label.path)}, the shortest is {list(path)}"
-    if label.part:  # made by rules, which rank nothing
+    if label.part or label.by_hand:  # rules and people rank nothing
         return
     if (ranked := ranked_paths(repository, label.question)) != tuple(each.path for each in label.bm25):
         yield f"bm25 should hold, in this order: {', '.join(ranked)}"

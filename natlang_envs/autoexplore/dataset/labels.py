@@ -106,6 +106,11 @@ class Label:
         """The id of its task: the repository, and 8 hex digits of the question; other labels do not change it."""
         return f"{self.repository}/{hashlib.sha256(self.question.encode()).hexdigest()[:8]}"
 
+    @property
+    def by_hand(self) -> bool:
+        """Whether a person wrote it in the short form, without evidence."""
+        return not (self.evidence or self.bm25)
+
     def asked(self, wording: Wording) -> str:
         return self.natural or self.question if wording == "natural" else self.question
 

@@ -13,13 +13,10 @@ from natlang_envs.answers import json_values, split_thought
 from natlang_envs.autoexplore.dataset.checks import (
     LONGEST_EVIDENCE,
     SHORTEST_EVIDENCE,
-    depth_of,
-    difficulty_of,
     duplicate_problems,
     label_problems,
     ranked_paths,
     repository_problems,
-    shortest_path,
     text_of,
 )
 from natlang_envs.autoexplore.dataset.labels import (
@@ -33,6 +30,7 @@ from natlang_envs.autoexplore.dataset.labels import (
     read_lines,
     write_labels,
 )
+from natlang_envs.autoexplore.dataset.own_labels import depth_of, difficulty_of, shortest_path
 from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
 from natlang_envs.prompt import prompt_texts

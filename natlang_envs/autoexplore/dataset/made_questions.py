@@ -11,8 +11,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from natlang_envs.autoexplore.dataset.checks import LONGEST_EVIDENCE, SHORTEST_EVIDENCE, depth_of, difficulty_of
-from natlang_envs.autoexplore.dataset.labels import Evidence, Kind, Label
+from natlang_envs.autoexplore.dataset.checks import LONGEST_EVIDENCE, SHORTEST_EVIDENCE
+from natlang_envs.autoexplore.dataset.labels import Evidence, Label
+from natlang_envs.autoexplore.dataset.own_labels import depth_of, difficulty_of, kind_of_target
 from natlang_envs.autoexplore.episode import HORIZON
 from natlang_envs.repository.navigation import pages_of
 from natlang_envs.repository.texts import FILE_BUDGET
@@ -26,8 +27,6 @@ _SNIFFED = 8_192  # bytes in which a NUL makes a file binary
 _LONGEST = 200  # characters of a question's text
 _FEWEST_WORDS, _FEWEST_LETTERS = 3, 8  # of a line that is asked about
 _LETTERS = 20  # with which it may have fewer words, as in scripts without spaces
-_DOCUMENTS = ("md", "rst", "txt", "adoc", "org", "tex", "html", "htm")
-_DATA = ("json", "jsonl", "csv", "tsv", "po", "pot", "toml", "yaml", "yml", "ini", "cfg", "lock", "xml", "svg", "conf")
 _MARKS = " \t#*/\"'=-`<>!;:|.,"
 _HEADING = re.compile(r"#{1,6} +(\S.*)")
 _RULE = re.compile(r"([=\-~^\"'+*#.])\1{2,}\s*$")  # what underlines a heading of reStructuredText
@@ -172,13 +171,8 @@ def _label(repository: str, question: str, about: dict[str, RuleQuestion], found
         evidence,
         found[nearest],
         depth_of(targets),
-        _kind_of(nearest),
+        kind_of_target(nearest),
         difficulty_of(question, targets),
         (),
         part=about[nearest].part,
     )
-
-
-def _kind_of(path: str) -> Kind:
-    ending = path.rpartition(".")[2].lower()
-    return "documentation" if ending in _DOCUMENTS else "data" if ending in _DATA else "code"

@@ -66,6 +66,8 @@ def check(
     for at, (part, number, label) in enumerate(everything):
         progress(at, len(everything))
         lines = [*label_problems(label), *found.get(at, ())]
+        if label.by_hand and explained is not None:
+            lines.append("there is no evidence")
         if folder := here[label.repository]:
             repository = open_repository(folder)
             lines += repository_problems(repository, label)
@@ -159,8 +161,9 @@ def searcher_rows(labels: Sequence[Label], wording: Wording, folders: Folders = 
 
 
 def seen_by_players(labels: Sequence[Label], folders: Folders = folder_here) -> float:
-    """Return the share of labels with evidence among the first characters of a file, which `cat` shows."""
-    here = [(label, open_repository(folder)) for label in labels if (folder := folders(label.repository))]
+    """Return the share of labels with evidence, and files here, that have it where `cat` begins; NaN of none."""
+    told = [label for label in labels if not label.by_hand]
+    here = [(label, open_repository(folder)) for label in told if (folder := folders(label.repository))]
     seen = (
         any(
             repository.kind(path) == "file" and text in text_of(repository, path)[:FILE_BUDGET]

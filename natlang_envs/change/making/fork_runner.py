@@ -6,25 +6,31 @@ An outcome is the set of tests that fail, as the bits of a number: bit `n` is th
 from __future__ import annotations
 
 import ast
+import configparser
+import contextlib
 import hashlib
 import json
 import os
+import re
+import shlex
 import shutil
 import stat
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from types import TracebackType
-from typing import Any
+from typing import Any, cast
 
 from natlang_envs.errors import UsageError
 from natlang_envs.repository.mutations import edits
 from natlang_envs.repository.names import on_disk
 from natlang_envs.repository.tree import MAX_DEPTH, open_repository
 
+NO_PYTEST = 3  # the worker's exit code where pytest cannot be imported
 SECONDS = 1.0  # of processor time for a run of all tests
 _LARGEST = 64 << 20  # bytes of a file that is copied
 _WORKER = Path(__file__).parent / "fork_worker.py"
@@ -138,6 +144,12 @@ class Runner:
         python: The interpreter.
         messages: Whether failed assertions show their values.
         without: Tests and files of tests that are left out.
+
+    Attributes:
+        dropped: Options of the repository's configuration that are left out, since this pytest does not know them.
+
+    Raises:
+        UsageError: Pytest is not installed, or does not start with the repository's configuration.
     """
 
     def __init__(
@@ -151,14 +163,26 @@ class Runner:
         rewriting = ["rewrite", "-o", "verbosity_assertions=2"] if messages else ["plain"]
         left = [f"--{'deselect' if '::' in each else 'ignore'}={each}" for each in without]
         command = [python, "-P", "-s", str(_WORKER), str(self.root), str(seconds), self._folder.name, *rewriting]
+        command += [each.replace("{root}", str(self.root)) for each in tested.arguments]
+        self._python = python
+        self._start([*command, *left, *tested.tests])
+        # Importing takes this long; with an edit it may take not much longer.
+        (first,) = self.ask({}, [{"tests": []}])
+        self.dropped, options = kept_options(first.get("said", ""), self.root)
+        if self.dropped:
+            self._process.kill()
+            self._process.communicate()
+            self._start([*command, "-o", f"addopts={shlex.join(options)}", *left, *tested.tests])
+            self.ask({}, [{"tests": []}])
+
+    def _start(self, command: list[str]) -> None:
         self._process = subprocess.Popen(
-            [*command, *(each.replace("{root}", str(self.root)) for each in tested.arguments), *left, *tested.tests],
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, **_ENVIRONMENT},
             start_new_session=True,
         )
-        self.ask({}, [{"tests": []}])  # importing takes this long; with an edit it may take not much longer
 
     def __enter__(self) -> Runner:
         return self
@@ -177,15 +201,50 @@ class Runner:
         assert self._process.stdout is not None
         texts = {self.path(file): text for file, text in overlay.items()}
         request = {"overlay": texts, "jobs": jobs}
-        try:
+        with contextlib.suppress(BrokenPipeError):  # the process has ended; why is seen below
             self._process.stdin.write(json.dumps(request).encode() + b"\n")
             self._process.stdin.flush()
-        except BrokenPipeError:
-            raise UsageError(f"the tests of {self.tested.root} cannot be run: is pytest installed?") from None
         replies = [self._process.stdout.readline() for _ in jobs]
         if not all(replies):
+            if self._process.wait() == NO_PYTEST:
+                raise UsageError(f"{self._python} has no pytest, which runs the tests: pip install pytest")
             raise UsageError(f"the tests of {self.tested.root} end the process that runs them: leave those out")
         return [json.loads(reply) for reply in replies]
+
+
+def kept_options(said: str, root: Path) -> tuple[list[str], list[str]]:
+    """Sort the options of the repository's configuration by what pytest wrote to standard error.
+
+    Returns:
+        Those that this pytest does not know, with their values, and the others; nothing where it named none.
+    """
+    unknown = re.search(r"error: unrecognized arguments: (.*)", said)
+    named = re.search(r"inifile: (.*)", said)
+    if unknown is None or named is None or not (file := Path(named[1])).is_relative_to(root):
+        return [], []
+    dropped: list[str] = []
+    kept: list[str] = []
+    dropping = False
+    for each in _options_of(file):
+        # A value of its own belongs to the option before it.
+        dropping = each in unknown[1].split() if each.startswith("-") else dropping
+        (dropped if dropping else kept).append(each)
+    return dropped, kept
+
+
+def _options_of(file: Path) -> list[str]:
+    """Return pytest's `addopts` of a file of settings."""
+    given: Any
+    if file.suffix == ".toml":
+        tables = tomllib.loads(file.read_text(encoding="utf-8"))
+        table = tables.get("pytest") or tables.get("tool", {}).get("pytest", {})
+        given = table.get("addopts", table.get("ini_options", {}).get("addopts", ""))
+    else:
+        parser = configparser.RawConfigParser(strict=False)
+        parser.read(file, encoding="utf-8")
+        section = "tool:pytest" if file.name == "setup.cfg" else "pytest"
+        given = parser.get(section, "addopts", fallback="")
+    return list(map(str, cast("list[Any]", given))) if isinstance(given, list) else shlex.split(str(given))
 
 
 def outcome_of(reply: Reply, tests: Sequence[str]) -> int:

@@ -38,8 +38,13 @@ from pathlib import Path
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
-import pytest
-from _pytest.config import default_plugins
+try:
+    import pytest
+    from _pytest.config import default_plugins
+except ModuleNotFoundError as missing:
+    if missing.name != "pytest":
+        raise
+    sys.exit(3)  # `fork_runner.NO_PYTEST`
 
 COLLECTION_SECONDS = 10.0  # of the first batch, which is of the sources as they are
 WALL_SECONDS = 120  # for a test that sleeps; a busy machine is not that slow
@@ -302,14 +307,19 @@ def _pieces(reading: int, child: int, seconds: float) -> Iterator[bytes]:
         os.waitpid(child, 0)
 
 
-def _batch(batch: dict[str, Any], arguments: list[str], seconds: float, root: str, limit: float, replies: int) -> float:
-    """Do a batch in a fork and write a line for each of its jobs; return the processor time that its fork took."""
+def _batch(
+    batch: dict[str, Any], arguments: list[str], seconds: float, root: str, limit: float, replies: int, errors: Path
+) -> float:
+    """Do a batch in a fork and write a line for each of its jobs; return the processor time that its fork took.
+
+    What pytest writes to standard error goes to the file `errors`, and is told where a job has no other reply.
+    """
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         os.setsid()
-        os.dup2(os.open(os.devnull, os.O_RDWR), 2)
+        os.dup2(os.open(errors, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
         _texts.update(batch["overlay"])
         session = ForkSession(batch, seconds, root, writing)
         signal.signal(signal.SIGPROF, lambda _number, _frame: session.give_up())
@@ -322,7 +332,10 @@ def _batch(batch: dict[str, Any], arguments: list[str], seconds: float, root: st
     for piece in _pieces(reading, child, 3 * WALL_SECONDS):  # it may itself wait for one that sleeps
         answered += piece.count(b"\n")
         _write(replies, piece)
-    _write(replies, b'{"broken": true}\n' * (len(batch["jobs"]) - answered))
+    if missing := len(batch["jobs"]) - answered:
+        said = errors.read_bytes()[-2_000:].decode("utf-8", "replace")
+        _write(replies, json.dumps({"broken": True, "said": said}).encode() + b"\n")
+        _write(replies, b'{"broken": true}\n' * (missing - 1))
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
@@ -336,6 +349,7 @@ def main() -> None:
     """Answer batches until the end of standard input: `worker.py ROOT SECONDS TEMPORARY ASSERT ARGUMENTS…`."""
     root, seconds, temporary, rewriting, *more = sys.argv[1:]
     os.chdir(root)
+    sys.path[:0] = [root, *([root + "/src"] if os.path.isdir("src") else [])]  # noqa: PTH112 - as `python -m pytest`
     sys.pycache_prefix = temporary + "/compiled"
     # Overlaid sources have the same time and size as their files, so pytest's tests alone may be kept compiled.
     _import_texts(root + os.sep)
@@ -352,7 +366,7 @@ def main() -> None:
     with os.fdopen(requests) as lines:
         limit = COLLECTION_SECONDS
         for number, line in enumerate(lines):
-            took = _batch(json.loads(line), arguments, float(seconds), root, limit, replies)
+            took = _batch(json.loads(line), arguments, float(seconds), root, limit, replies, Path(temporary, "errors"))
             if not number:
                 limit = min(limit, 0.5 + 4 * took)
 

@@ -5,6 +5,7 @@ A test is used that passes, alone too, in any order and again in the same proces
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -31,6 +32,7 @@ def usable(
     for number in range(ROUNDS * len(pythons)):
         python = pythons[number % len(pythons)]
         with Runner(tested, seconds, python, messages=True, without=left_out) as runner:
+            options = {f"pytest's option {each}": "is of a plugin, and plugins are off" for each in runner.dropped}
             tests, more = _round(runner, seconds, thorough=number % len(pythons) == 0)
         left_out |= {name: why if python == sys.executable else f"{why} ({python})" for name, why in more.items()}
         if not tests:
@@ -38,7 +40,7 @@ def usable(
             raise UsageError(f"{tested.root} has no tests that can be used{first}: run pytest there")
         good = 0 if more else good + 1
         if good == len(pythons):
-            return tests, left_out
+            return tests, options | left_out
     raise UsageError(f"the tests of {tested.root} fail now and then, others each time: run pytest there")
 
 
@@ -46,7 +48,8 @@ def _round(runner: Runner, seconds: float, thorough: bool) -> tuple[list[str], d
     """Return the tests that one interpreter can use, and the others; `thorough` runs each test alone too."""
     (first,) = runner.ask({}, [{"tests": []}])
     if "collected" not in first:
-        raise UsageError(f"the tests of {runner.tested.root} cannot be collected: run pytest there")
+        why = _said(first.get("said", ""))
+        raise UsageError(f"the tests of {runner.tested.root} cannot be collected{why}: run python -m pytest there")
     if first["unusable"]:
         # Pytest collects no more where one file fails; the others are seen in the next round.
         return ["?"], {name: f"cannot be imported: {_short(why)}" for name, why in first["unusable"].items()}
@@ -91,6 +94,13 @@ def _slow(took: dict[str, float], most: float) -> dict[str, str]:
         total -= seconds
         left[name] = f"takes {seconds:.2f} s: all tests together may take {most:g} s"
     return left
+
+
+def _said(text: str) -> str:
+    """Return what pytest said of why it does not start, in brackets: the line of the error, or the last one."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    telling = [line for line in lines if re.match(r"(pytest: |\S+: )?error: |E  |ERROR|\w*Error\b", line)] or lines
+    return f" ({_short(telling[-1].removeprefix('E '))})" if telling else ""
 
 
 def _short(text: str) -> str:

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from natlang_envs.autoexplore.dataset.checks import shortest_path
 from natlang_envs.autoexplore.dataset.labels import read_labels
 from natlang_envs.autoexplore.dataset.made_questions import asked_about, made_labels, ways
+from natlang_envs.autoexplore.dataset.own_labels import shortest_path
 from natlang_envs.cli.labels import labels_app
 from natlang_envs.repository.navigation import navigation_of
 from natlang_envs.repository.texts import FILE_BUDGET

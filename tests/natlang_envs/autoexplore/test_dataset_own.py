@@ -17,6 +17,7 @@ from natlang_envs import UsageError
 from natlang_envs.autoexplore.dataset.checks import label_problems, repository_problems
 from natlang_envs.autoexplore.dataset.labels import Label, read_labels
 from natlang_envs.autoexplore.dataset.llm_labels import files_to_ask, journal_of, make_labels
+from natlang_envs.autoexplore.dataset.own_labels import read_own_labels
 from natlang_envs.autoexplore.protocols import own_protocol
 from natlang_envs.env import unwrap
 from natlang_envs.evaluation import read_run
@@ -418,3 +419,45 @@ def test_nothing_of_the_user_is_overwritten(
     assert done.returncode == 2
     assert words in done.stderr
     assert (out.read_text() if out.exists() else None) == existing
+
+
+def test_a_label_by_hand_needs_a_question_an_answer_and_a_file(tmp_path: Path) -> None:
+    shop = write(tmp_path / "shop", {"tax.py": "RATE = 0.19\n", "docs/tax.md": "The rate is 19%.\n", "a.py": "b = 1\n"})
+    labels = tmp_path / "labels.jsonl"
+    hand = [
+        {"question": "How high is the tax on a sale?", "answer": "19%", "file": ["tax.py", "docs/tax.md"]},
+        {"question": "What is b in this shop?", "answer": "1", "file": "a.py"},
+    ]
+    labels.write_text("".join(f"{json.dumps(each)}\n" for each in hand))
+    known = ("--labels", str(labels), "--repo", str(shop))
+    for command in ("check", "stats", "export"):
+        out = [str(tmp_path / "out")] if command == "export" else []
+        done = run_here("natlang", "data", command, *known, *out)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "nan" not in done.stdout
+    env = gymnasium.make("NatLang/AutoExplore-v0", dataset=str(labels), repository=str(shop))
+    env.reset(seed=0, options={"task_id": own_protocol(labels, shop).episodes[0].task_id})
+    for command in unwrap(env).oracle():
+        *_, info = env.step(command)
+    assert info["success"]
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (
+            {"question": "How high is it?", "answer": "19%", "file": "tex.py"},
+            "unknown file .tex.py.: choose one of t",
+        ),
+        ({"question": "How high is it?", "answer": "19%"}, "exactly the keys question, answer, file; missing ..file"),
+        ({"question": "How high is it?", "answer": "19%", "file": []}, "file must be a path, or a list of paths"),
+        ({"question": 3, "answer": "19%", "file": "tax.py"}, "question must be text"),
+        ({"question": "How high is it?", "answer": 19, "file": "tax.py"}, "answer must be str"),
+    ],
+)
+def test_a_wrong_label_by_hand_is_refused(tmp_path: Path, line: dict[str, Any], says: str) -> None:
+    shop = write(tmp_path / "shop", {"tax.py": "RATE = 0.19\n"})
+    labels = tmp_path / "labels.jsonl"
+    labels.write_text(json.dumps(line))
+    with pytest.raises(UsageError, match=says):
+        read_own_labels(labels, open_repository(shop))

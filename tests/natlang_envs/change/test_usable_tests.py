@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -129,7 +131,10 @@ def test_a_repository_none_of_whose_tests_can_be_used_is_refused(tmp_path: Path)
     ):
         usable(open_tested(tmp_path), seconds=0.3)
     write(tmp_path, {"tests/conftest.py": "import nothing_of_that_name\n"})
-    with pytest.raises(UsageError, match="cannot be collected: run pytest there"):
+    with pytest.raises(
+        UsageError,
+        match=r"cannot be collected \(ModuleNotFoundError: .*'nothing_of_that_name'\): run python -m pytest",
+    ):
         usable(open_tested(tmp_path), seconds=0.3)
 
 
@@ -189,3 +194,43 @@ def test_what_is_drawn_first():
             found = scan(runner, tests, file, text)
             for edit, outcome in zip(edits(text), found.outcomes, strict=True):
                 assert [outcome] == failing(runner, tests, {file: apply(text, edit)}, [{"protocol": True}]), edit
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        (
+            "pyproject.toml",
+            "[tool.pytest.ini_options]\naddopts = ['--cov=prices', '--cov-report', 'term', '-m', 'not slow']\n",
+        ),
+        ("setup.cfg", "[tool:pytest]\naddopts = --cov=prices --cov-report term -m 'not slow'\n"),
+        ("tox.ini", "[pytest]\naddopts =\n    --cov=prices\n    --cov-report term\n    -m 'not slow'\n"),
+    ],
+)
+def test_options_of_plugins_are_left_out_and_said_and_the_others_stay(tmp_path: Path, name: str, settings: str) -> None:
+    slow = "import pytest\n\n\n@pytest.mark.slow\ndef test_slow():\n    assert 0\n"
+    write(tmp_path, {**GOOD, "pyproject.toml": "", "tests/test_slow.py": slow, name: settings})
+    tests, left_out = usable(open_tested(tmp_path), seconds=0.3)
+    assert tests == [f"tests/test_good.py::test_{each}" for each in NAMES]
+    assert list(left_out) == [f"pytest's option {each}" for each in ("--cov=prices", "--cov-report", "term")]
+
+
+def test_an_option_that_is_wrong_is_told_in_the_words_of_pytest(tmp_path: Path) -> None:
+    write(tmp_path, {**GOOD, "pyproject.toml": "[tool.pytest.ini_options]\naddopts = '--tb=none-such'\n"})
+    with pytest.raises(UsageError, match=r"cannot be collected \(.*argument --tb: invalid choice: 'none-such'"):
+        usable(open_tested(tmp_path), seconds=0.3)
+
+
+def test_the_current_folder_and_src_are_on_the_path(tmp_path: Path) -> None:
+    write(tmp_path, {**GOOD, "pyproject.toml": ""})
+    assert len(usable(open_tested(tmp_path), seconds=0.3)[0]) == 4
+    (tmp_path / "src").mkdir()
+    (tmp_path / "prices.py").rename(tmp_path / "src/prices.py")
+    assert len(usable(open_tested(tmp_path), seconds=0.3)[0]) == 4
+
+
+def test_without_pytest_one_line_says_so(good: Path, tmp_path: Path) -> None:
+    bare = tmp_path / "bare"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", bare], check=True)
+    with pytest.raises(UsageError, match=r"bare/bin/python has no pytest, which runs the tests: pip install pytest"):
+        Runner(open_tested(good), python=str(bare / "bin/python"))

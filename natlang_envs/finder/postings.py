@@ -1,0 +1,196 @@
+"""The inverted index below the finder: which stretches of which files hold a term, and how often, in one SQLite file.
+
+Stretches are numbered through all files. A file that changes gets new numbers; those it had belong to no file then.
+"""
+
+from __future__ import annotations
+
+import gc
+import sqlite3
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from natlang_envs.errors import UsageError
+from natlang_envs.finder.documents import Document
+
+Numbers: TypeAlias = npt.NDArray[Any]
+
+_BITS = 6  # of how often a term stands in a stretch; the other 26 are the stretch's number
+_MOST = (1 << _BITS) - 1
+_ROOM = 1 << (32 - _BITS)  # stretches
+_AT_ONCE = 4_000_000  # postings that are collected before they are written
+
+
+class Busy(Exception):  # noqa: N818 - nothing went wrong
+    """Another process writes to this index."""
+
+
+class Broken(Exception):  # noqa: N818 - what the index is
+    """The index cannot be read."""
+
+
+class TermHits(NamedTuple):
+    """Where a term stands: the numbers of stretches, of their files, and how often it stands in each stretch."""
+
+    stretches: Numbers
+    files: Numbers
+    counts: Numbers
+
+
+class Postings:
+    """An index in a folder, or in memory where that is None.
+
+    Attributes:
+        paths: Of the files, in the order of their numbers.
+        first: The first stretch of each file.
+        file_of: The file of each stretch, or -1.
+        stretches_of: How many stretches each file has; they follow each other.
+        lengths: The words of each stretch.
+        words_in: The words of each file.
+
+    Raises:
+        Broken: The index cannot be read.
+    """
+
+    paths: list[str]
+    first: Numbers
+    file_of: Numbers
+    stretches_of: Numbers
+    lengths: Numbers
+    words_in: Numbers
+
+    def __init__(self, folder: Path | None) -> None:
+        path = ":memory:" if folder is None else str(folder / "index.sqlite")
+        with _sqlite():
+            self._db = sqlite3.connect(path, timeout=0.2, isolation_level=None)
+            self._db.execute("pragma journal_mode=wal")
+            self._db.execute("pragma synchronous=normal")
+            self._db.executescript(
+                "create table if not exists files(path text primary key, first integer, lengths blob) without rowid;"
+                "create table if not exists postings(term text, first integer, stretches blob,"
+                " primary key(term, first)) without rowid;"
+                "create table if not exists made(stretches integer);"
+            )
+        self._load()
+
+    def __del__(self) -> None:
+        self._db.close()  # a connection would wait for the garbage collector, and its shared memory with it
+
+    def _load(self) -> None:
+        with _sqlite():
+            rows: list[tuple[str, int, bytes]] = self._db.execute(
+                "select path, first, lengths from files order by path"
+            ).fetchall()
+            made = self._db.execute("select max(stretches) from made").fetchone()[0] or 0
+        self.made = made
+        self.paths = [path for path, _, _ in rows]
+        self.first = np.array([first for _, first, _ in rows], np.int64)
+        lengths = np.frombuffer(b"".join(each for _, _, each in rows), np.uint16)
+        self.stretches_of = counts = np.array([len(each) // 2 for _, _, each in rows], np.int64)
+        starts = np.cumsum(counts) - counts
+        numbers = np.arange(lengths.size) + np.repeat(self.first - starts, counts)
+        self.file_of = np.full(made, -1, np.int64)
+        self.lengths = np.zeros(made, np.int64)
+        self.file_of[numbers] = np.repeat(np.arange(len(rows)), counts)
+        self.lengths[numbers] = lengths
+        self.words_in = np.bincount(self.file_of[numbers], lengths, minlength=len(rows))
+
+    def update(self, outdated: Sequence[str], documents: Iterable[Document]) -> None:
+        """Forget files and add others, all at once.
+
+        Raises:
+            Busy: Another process is doing that.
+        """
+        with _sqlite(), _no_collection():
+            self._db.execute("begin immediate")
+            try:
+                self._db.executemany("delete from files where path = ?", [(path,) for path in outdated])
+                self._add(documents)
+                self._db.execute("commit")
+            except BaseException:
+                self._db.execute("rollback")
+                raise
+        self._load()
+
+    def _add(self, documents: Iterable[Document]) -> None:
+        stretch = self._db.execute("select coalesce(max(stretches), 0) from made").fetchone()[0]
+        begun, waiting = stretch, 0
+        postings: defaultdict[str, list[int]] = defaultdict(list)
+        for document in documents:
+            if stretch + len(document.blocks) > _ROOM:
+                raise UsageError("this folder has more text than an index can hold: ask about a folder in it")
+            lengths = array("H", (min(len(words), 65_535) for words in document.blocks))
+            self._db.execute("insert into files values (?, ?, ?)", (document.path, stretch, lengths.tobytes()))
+            for words, fields in zip(document.blocks, document.fields, strict=True):
+                counts = Counter(words)
+                counts.update(fields)
+                number = stretch << _BITS
+                for term, count in counts.items():
+                    postings[term].append(number + (count if count < _MOST else _MOST))
+                waiting += len(counts)
+                stretch += 1
+            if waiting > _AT_ONCE:
+                self._write(postings, begun)
+                postings.clear()
+                begun, waiting = stretch, 0
+        self._write(postings, begun)
+        self._db.execute("insert into made values (?)", (stretch,))
+
+    def _write(self, postings: dict[str, list[int]], first: int) -> None:
+        rows = ((term, first, array("I", found).tobytes()) for term, found in sorted(postings.items()))
+        self._db.executemany("insert into postings values (?, ?, ?)", rows)
+
+    @property
+    def documents(self) -> int:
+        return len(self.paths)
+
+    @property
+    def worn(self) -> bool:
+        """Whether a quarter of it is of files that are gone or have changed."""
+        return self.made > 1_000 and int(np.count_nonzero(self.file_of >= 0)) < 0.75 * self.made
+
+    def hits(self, term: str) -> TermHits:
+        """Return where a term stands, in the order of stretches."""
+        with _sqlite():
+            rows: list[Any] = self._db.execute(
+                "select stretches from postings where term = ? order by first", (term,)
+            ).fetchall()
+        packed = np.frombuffer(b"".join(each for (each,) in rows), np.uint32)
+        stretches = (packed >> _BITS).astype(np.int64)
+        # Another process may have added files since this one looked.
+        known = stretches < self.file_of.size
+        packed, stretches = packed[known], stretches[known]
+        files = self.file_of[stretches]
+        alive = files >= 0
+        return TermHits(stretches[alive], files[alive], (packed[alive] & _MOST).astype(np.int64))
+
+
+@contextmanager
+def _no_collection() -> Generator[None]:
+    """Keep the garbage collector from going through millions of postings again and again, in which it finds nothing."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+@contextmanager
+def _sqlite() -> Generator[None]:
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        if "locked" in str(error):
+            raise Busy from None
+        raise Broken(str(error)) from None
+    except sqlite3.DatabaseError as error:
+        raise Broken(str(error)) from None
