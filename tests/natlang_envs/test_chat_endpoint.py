@@ -98,7 +98,7 @@ def test_the_timeout_is_for_the_whole_request(monkeypatch: pytest.MonkeyPatch, f
     ("encoding", "packed", "says"),
     [
         ("gzip", b"\x1f\x8b\x08\x00", "no chat completion"),
-        ("gzip", gzip.compress(b" " * (200 << 20), mtime=0), "answers with more than"),
+        ("gzip", gzip.compress(b" " * (MAX_BODY + 1), mtime=0), "answers with more than"),
         ("gzip, gzip", gzip.compress(gzip.compress(b"{}", mtime=0), mtime=0), "no chat completion"),
         ("br", b"x", ""),
     ],

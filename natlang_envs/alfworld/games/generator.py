@@ -159,15 +159,19 @@ def weighted_aims(task_type: str, here: Room) -> WeightedChoice[TaskAim]:
 
 def is_possible(aim: TaskAim, here: Room) -> bool:
     """Return whether a room has what a task is about, and what it takes."""
-    types = tuple(receptacle.type for receptacle in here.receptacles)
-    if aim.object_type not in here.movable or not places_for(aim.object_type, types, aim).reached:
+    if aim.object_type not in here.movable:
         return False
-    station = STATIONS.get(aim.task_type)
+    if aim.task_type != LOOK and aim.object_type not in floor_plans().fits.get(aim.target_type, ()):
+        return False  # most aims end here, at little cost
+    types = tuple([receptacle.type for receptacle in here.receptacles])
     if aim.task_type == LOOK:
         ends = any(fixture.type == aim.target_type and fixture.receptacle >= 0 for fixture in here.fixtures)
     else:
-        ends = aim.target_type in types and aim.object_type in floor_plans().fits.get(aim.target_type, ())
-    return ends and (station is None or station in types)
+        ends = aim.target_type in types
+    station = STATIONS.get(aim.task_type)
+    if not ends or (station is not None and station not in types):
+        return False
+    return bool(places_for(aim.object_type, types, aim).reached)
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from contextlib import suppress
+from functools import cache
 from hashlib import sha256
 from itertools import islice
 from typing import Any
@@ -26,7 +27,10 @@ from tests.support.slow import slow_unless
 from tools.alfworld.parity_recordings import EngineRecording, differences, play
 from tools.alfworld.textworld_speed import faster
 
-TASKS = RealisticTasks("all", goals="all")
+
+@cache
+def tasks() -> RealisticTasks:
+    return RealisticTasks("all", goals="all")
 
 
 def draw(tasks: RealisticTasks, count: int, seed: int = 0) -> list[str]:
@@ -42,28 +46,28 @@ def fields(game: Game) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def drawn() -> list[str]:
-    return draw(TASKS, 60)
+    return draw(tasks(), 60)
 
 
 @pytest.mark.xdist_group("realistic games")  # one process draws them, which takes a second
 @pytest.mark.parametrize("number", range(60))
 def test_a_game_can_be_won_and_is_played_as_it_is_written_down(drawn: list[str], number: int) -> None:
     task_id = drawn[number]
-    TASKS.check(task_id)
-    game = TASKS.game(task_id)
+    tasks().check(task_id)
+    game = tasks().game(task_id)
     assert game.goal.task_type == task_id.split("/")[1]
     win_by_the_plan(World(game))
-    assert fields(parse_game(TASKS.text(task_id))) == fields(game)
+    assert fields(parse_game(tasks().text(task_id))) == fields(game)
 
 
 def test_games_stay_as_they_were_released(golden) -> None:
-    texts = ((task_id, TASKS.text(task_id)) for task_id in draw(TASKS, 40, seed=1))
+    texts = ((task_id, tasks().text(task_id)) for task_id in draw(tasks(), 40, seed=1))
     digests = ((task_id, sha256(f"{text.task}\n{text.problem}".encode()).hexdigest()) for task_id, text in texts)
     golden("alfworld_realistic_games.txt", "".join(f"{task_id} {digest}\n" for task_id, digest in digests))
 
 
 def test_games_have_what_official_games_have() -> None:
-    games = [TASKS.game(task_id) for task_id in draw(RealisticTasks("train"), 300)]
+    games = [tasks().game(task_id) for task_id in draw(RealisticTasks("train"), 300)]
     doubled = sum(any(one & two for n, one in enumerate(g.contents) for two in g.contents[:n]) for g in games)
     # Officially 37% of the training games, 17% and 8%.
     assert 0.27 < doubled / len(games) < 0.47
@@ -111,7 +115,7 @@ def test_new_goals_are_none_of_the_official_training_games() -> None:
 )
 def test_an_id_that_is_none_is_named_in_one_line(task_id: str, words: str) -> None:
     with pytest.raises(UsageError) as caught:
-        TASKS.check(task_id)
+        tasks().check(task_id)
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -128,7 +132,7 @@ def test_games_are_as_difficult_as_asked(difficulty: Difficulty) -> None:
     env = ALFWorldEnv("train", source="realistic", difficulty=difficulty)
     for seed in range(5):
         info = env.reset(seed=seed)[1]
-        found = measure(TASKS.game(info["task_id"]))._asdict()
+        found = measure(tasks().game(info["task_id"]))._asdict()
         assert all(low <= found[name] <= high for name, (low, high) in difficulty.items())
 
 
@@ -165,7 +169,7 @@ def test_a_game_is_played_as_textworld_plays_it(number: int, task_type: str) -> 
     name = next(
         each
         for each in draw(RealisticTasks("all", (task_type,)), 300)
-        if any(TASKS.game(each).inside) or TASKS.game(each).cool or number in (1, 4)
+        if any(tasks().game(each).inside) or tasks().game(each).cool or number in (1, 4)
     )
     text = realistic_game(name).text(GRAMMARS[number % len(GRAMMARS)])
     with faster():
