@@ -174,7 +174,7 @@ class Namespaces:
         return OSError(said.decode(errors="replace").strip() or otherwise)
 
     def _mounted(self) -> Path:
-        """Wait until all is mounted, and return the root."""
+        """Wait until all is mounted and the program waits for `go`, and return the root."""
         root = Path(f"/proc/{self.first}/root")
         ours = Path("/").stat().st_dev
         deadline = time.monotonic() + _START
@@ -182,7 +182,9 @@ class Namespaces:
             with suppress(OSError):
                 device = root.stat().st_dev
                 # The last step makes the root read-only; before it, the device is ours or there is no /tmp.
-                if device not in (ours, (root / "tmp").stat().st_dev) and os.statvfs(root).f_flag & os.ST_RDONLY:
+                mounted = device not in (ours, (root / "tmp").stat().st_dev) and os.statvfs(root).f_flag & os.ST_RDONLY
+                # What enters the namespaces before the program waits there would take its number, 2.
+                if mounted and self.waiting():
                     return root
             time.sleep(0.0003)
         raise self._failed("bubblewrap did not mount in time")
