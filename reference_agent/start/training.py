@@ -67,6 +67,7 @@ class TriedPlayers:
         reads: Whether the policy is still to learn to read labels, as a tiny model has to.
         seconds: What an update of the reflector took in the try.
         right: How often the reflector names the teacher's command in states of validation.
+        whole: Whether the try had time for all updates of a first round.
     """
 
     name: str
@@ -76,6 +77,7 @@ class TriedPlayers:
     reads: bool
     seconds: float = 0.0
     right: float = 0.0
+    whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -134,8 +136,8 @@ class Trainer:
         tried = [self._tried(waiting.pop(0), first)]  # the smallest
         while waiting and tried[-1].right < _ENOUGH:
             tried.append(self._tried(waiting.pop(0), first))
-        largest = tried[-1]  # goes first unless it is behind: it has taken few steps in a minute
-        tried.sort(key=lambda each: each is not largest and each.right < largest.right + _BEHIND)
+        largest = tried[-1]  # goes first unless it is behind after a whole try: on a slow machine a minute is few steps
+        tried.sort(key=lambda each: each is not largest and (not largest.whole or each.right < largest.right + _BEHIND))
         ended: list[tuple[TriedPlayers, Result]] = []
         while tried or waiting:
             players = tried.pop(0) if tried else self._tried(waiting.pop(0), first)
@@ -174,7 +176,7 @@ class Trainer:
                 done += steps
                 made.seconds = (self.clock.seconds() - began_steps) / done
         _both(made.players)[1].model.eval()
-        made.right = self._agreement(made.players, self._unseen)
+        made.right, made.whole = self._agreement(made.players, self._unseen), done >= made.reflector.steps
         said = f"after {self.clock.seconds() - began:.0f} seconds its reflector names the teacher's command in"
         self._told.line(f"{name}: {said} {made.right:.0%} of new states")
         return made

@@ -232,6 +232,7 @@ def test_a_trained_game_has_a_protocol_and_a_board_of_its_own(monkeypatch: pytes
         ({"tiny": 0.6, "smollm2": 0.5}, {"smollm2": 0.2, "tiny": 0.3}, "smollm2 tiny"),
         ({"tiny": 0.6, "smollm2": 0.3}, {"tiny": 1.0}, "tiny"),
         ({"tiny": 0.6, "smollm2": 0.3}, {"tiny": None, "smollm2": 1.0}, "tiny smollm2"),
+        ({"tiny": 0.6, "smollm2": 0.1, "whole": 0.0}, {"smollm2": 1.0}, "smollm2"),
         ({"tiny": 0.6, "smollm2": 0.3}, {"tiny": None, "smollm2": None}, "tiny smollm2"),
     ],
 )
@@ -241,7 +242,8 @@ def test_a_minute_decides_which_model_goes_on_and_what_fails_is_followed_by_the_
     went_on: list[str] = []
 
     def tried(self: Trainer, name: str, _: object) -> TriedPlayers:
-        return TriedPlayers(name, None, SFTConfig(), PolicySFTConfig(), True, right=right[name])  # type: ignore[arg-type]
+        whole = right.get("whole", 1.0) > 0
+        return TriedPlayers(name, None, SFTConfig(), PolicySFTConfig(), True, right=right[name], whole=whole)  # type: ignore[arg-type]
 
     def rounds(self: Trainer, made: TriedPlayers) -> Result:
         went_on.append(made.name)
