@@ -84,8 +84,7 @@ def _board(table: Table) -> Board:
     learned = [row for row in table.rows if row.learned and row.group == "ranked"]
     by_hand = [row for row in checked if not row.learned and row not in plans]
     unranked = [row for row in table.rows if row.group == "unranked"]
-    for rows in (by_hand, unranked):
-        rows.sort(key=lambda row: -row.entry.score.success_rate)
+    by_hand.sort(key=lambda row: -row.entry.score.success_rate)
     return Board(table, *(next(iter(rows), None) for rows in (learned, by_hand, unranked, plans)))
 
 

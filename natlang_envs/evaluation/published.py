@@ -59,7 +59,7 @@ def split_model(argument: str) -> tuple[Path, str]:
     As in `recall:PLAYER.json@smollm2`: the weights of the path are the agent's, the model is one that a name says.
     """
     path, at, model = argument.rpartition("@")
-    return (Path(path), at + model) if at and Path(path).exists() else (Path(argument), "")
+    return (Path(path), at + model) if at and path and Path(path).exists() else (Path(argument), "")
 
 
 def is_published(path: Path) -> bool:

@@ -263,15 +263,15 @@ def load_sampling(argument: str) -> RecallAgent:
 
 def _loaded(argument: str, sampling: bool) -> RecallAgent:
     name = "recall-sample" if sampling else "recall"
-    file, _, model = argument.partition("@")
-    if not file:
+    path, model = published.split_model(argument)
+    if not argument or argument.startswith("@"):
         raise UsageError(f"agent {name} needs a memory: write --agent recall:FILE, a file of `reflect-rl remember`")
     table = os.environ.get("NATLANG_LIFTS")  # keeps lifts from one run for the next
-    found = remembering(Path(file), model, Path(table) if table else None, name)
+    found = remembering(path, model.removeprefix("@"), Path(table) if table else None, name)
     if not sampling:
         return found
     if found.policy is None:
-        raise UsageError(f"{file} has no policy whose goals could be sampled: write --agent recall:{argument}")
+        raise UsageError(f"{path} has no policy whose goals could be sampled: write --agent recall:{argument}")
     return found.sampled()
 
 

@@ -215,14 +215,17 @@ def test_a_model_judges_by_how_much_likelier_a_text_makes_the_question(tmp_path:
 
 
 def test_what_the_agent_cannot_load_is_one_line(tmp_path: Path, memory: NameMemory):
-    with pytest.raises(UsageError, match="write --agent recall:FILE"):
-        load("")
+    for nothing in ("", "@smollm2"):
+        with pytest.raises(UsageError, match="write --agent recall:FILE"):
+            load(nothing)
     with pytest.raises(UsageError, match="holds no memory of names"):
         load(str(tmp_path / "nothing"))
     with pytest.raises(UsageError, match="holds no player: run `reflect-rl recall"):
         load(str(tmp_path))
     memory.write(tmp_path / "names.safetensors")
-    assert load(str(tmp_path / "names.safetensors")).memory.known == memory.known
+    memory.write(tmp_path / "mine@home.safetensors")
+    for name in ("names", "mine@home"):
+        assert load(str(tmp_path / f"{name}.safetensors")).memory.known == memory.known
 
 
 def taught(out: Path, canal: Path, lessons: RecallTraining) -> list[StageScore]:
