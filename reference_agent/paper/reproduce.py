@@ -37,6 +37,7 @@ from natlang_envs.evaluation.runs import RUN_FILE
 from natlang_envs.files import make_folder, only_process, write_whole
 from reference_agent import processes
 from reference_agent.baselines.agents import zero_shot_agent
+from reference_agent.families.autoexplore.memory.questions import KNOWN, questions_about
 from reference_agent.families.autoexplore.memory.run import LIFTS, claim_cell, train_cell
 from reference_agent.memory.player import MEMORY, RecallAgent, remembering
 from reference_agent.paper.experiments import METHODS, UNTUNED, Cell, Plan, protocol_for
@@ -44,7 +45,6 @@ from reference_agent.paper.tables import TableEntry, draw_curves, entries, write
 from reference_agent.players import PlayersAgent
 from reference_agent.rlft import TrainingInterrupted
 from reference_agent.run.agent import trained_agent
-from reference_agent.run.memory_command import questions_about
 from reference_agent.run.pipeline import load_or_make_base, train
 from reference_agent.run.stages import claim
 
@@ -125,7 +125,7 @@ def _make(cell: Cell, out: Path, report: Callable[[str, int, int, float], None])
 def _agent(cell: Cell, out: Path, report: Callable[[str, int, int, float], None]) -> Agent:
     stages = out / "stages"
     if cell.recall is not None and cell.seed is not None:
-        train_cell(cell.folder, stages / "recall", questions_about(["known"]), cell.recall, cell.seed, report)
+        train_cell(cell.folder, stages / "recall", questions_about([KNOWN]), cell.recall, cell.seed, report)
         plan = cell.method == UNTUNED
         return remembering(cell.folder / MEMORY if plan else cell.folder, cell.recall.model, stages / "recall" / LIFTS)
     if cell.config is None:

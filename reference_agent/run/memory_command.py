@@ -14,17 +14,20 @@ from rich.table import Table
 
 from natlang_envs.cli.support import progress_bar
 from natlang_envs.errors import UsageError, require_choice
-from natlang_envs.tasks import check_learning_split
+from reference_agent.families.autoexplore.memory.questions import (
+    KNOWN,
+    NONE,
+    folders_of,
+    questions_about,
+    questions_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
+    from collections.abc import Sequence
 
-    from natlang_envs.autoexplore.dataset.labels import Label
     from reference_agent.families.autoexplore.memory.learning import RecallAccuracy
-    from reference_agent.families.autoexplore.memory.run import RecallQuestions
 
 memory_app = typer.Typer()
-KNOWN, NONE = "known", "none"
 
 
 @memory_app.command()
@@ -101,45 +104,6 @@ def recall(
     Console(width=None if sys.stdout.isatty() else 140).print(table)
     play = f"recall:{out}@{model}" if model else f"recall:{out}"
     typer.echo(f"Play with it: natlang evaluate --agent {play} --out {out}/evaluation --protocol ...")
-
-
-def questions_about(repositories: Sequence[str]) -> RecallQuestions:
-    """Return what a player of some repositories learns from; raise `UsageError` where nothing is asked about them."""
-    from reference_agent.families.autoexplore.memory.run import RecallQuestions
-
-    folders = folders_of(repositories)
-    found = RecallQuestions(folders, *(questions_of(split, folders) for split in ("known_train", "known_validation")))
-    if not found.train or not found.validation:
-        raise UsageError("no training question is about these repositories: use `reflect-rl remember` and recall:FILE")
-    return found
-
-
-def folders_of(repositories: Sequence[str]) -> dict[str, Path]:
-    from natlang_envs.autoexplore.dataset.catalogue import catalogue, repository_folder
-    from natlang_envs.repository.tree import open_repository
-
-    known = [name for name, entry in catalogue().items() if entry.split == "train"]
-    folders: dict[str, Path] = {}
-    for given in [name for each in repositories for name in (known if each == KNOWN else [each])]:
-        if Path(given).is_dir() and given not in catalogue():
-            opened = open_repository(given)
-            folder, name = opened.path, opened.name
-        else:
-            name = require_choice("repository, and no folder", given, (KNOWN, *catalogue()))
-            folder = repository_folder(name)
-        if folders.setdefault(name, folder) != folder:
-            raise UsageError(f"two folders are called {name}: learn a memory of each")
-    return folders
-
-
-def questions_of(split: str, folders: Container[str]) -> list[Label]:
-    """Return the questions of a split for learning that are about some repositories."""
-    from natlang_envs.autoexplore.dataset.shipped import load_labels, part_named
-
-    if split == NONE:
-        return []
-    check_learning_split(split, allow_test=False)
-    return [label for label in load_labels(part_named(split)) if label.repository in folders]
 
 
 def show_held_out(measured: Sequence[RecallAccuracy]) -> None:

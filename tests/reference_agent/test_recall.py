@@ -27,8 +27,8 @@ from natlang_envs.repository.navigation import navigation_of
 from natlang_envs.repository.texts import FILE_BUDGET
 from natlang_envs.repository.tree import open_repository
 from reference_agent.families.autoexplore.memory.learning import count, remember
+from reference_agent.families.autoexplore.memory.questions import RecallQuestions
 from reference_agent.families.autoexplore.memory.run import (
-    RecallQuestions,
     StageScore,
     claim_cell,
     train_cell,

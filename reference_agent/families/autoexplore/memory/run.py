@@ -5,17 +5,17 @@ Each training question is met with a memory that was not taught it, by folds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import torch
 from safetensors.torch import save
 
-from natlang_envs.autoexplore.dataset.labels import Label
 from natlang_envs.files import alone, json_line, only_process, write_whole
 from natlang_envs.tasks import hash_fraction
 from reference_agent.families.autoexplore.memory.learning import count, folds_of, remember
+from reference_agent.families.autoexplore.memory.questions import RecallQuestions
 from reference_agent.families.autoexplore.memory.settings import RecallTraining
 from reference_agent.families.autoexplore.memory.teaching import (
     Kept,
@@ -44,14 +44,6 @@ class StageScore(NamedTuple):
     name: str
     greedy: float
     sampled: float
-
-
-class RecallQuestions(NamedTuple):
-    """What a player learns from and is chosen by, and the repositories that the questions are about."""
-
-    folders: Mapping[str, Path]
-    train: Sequence[Label]
-    validation: Sequence[Label]
 
 
 def train_player(
