@@ -85,10 +85,10 @@ def _reading(episode: AnswerEpisode, path: str, part: int, most: int) -> list[st
     if episode.form == "text" and part in {number % parts for number in range(before)}:
         return []
     way = _way_to_read(inner, path, most)
-    if episode.form == "listed":  # what is read on the way has to be closed
-        after = [*way[1:], ""]
-        leaves = [each.startswith("cat ") and each != then != "" for each, then in zip(way, after, strict=True)]
-        way = [command for each, leave in zip(way, leaves, strict=True) for command in [each, *[BACK] * leave]]
+    if episode.form == "listed":  # a file that is read on the way has to be closed
+        following = [*way[1:], *way[-1:]]
+        leaves = [each.startswith("cat ") and each != then for each, then in zip(way, following, strict=True)]
+        way = [part for each, leave in zip(way, leaves, strict=True) for part in [each, *[BACK] * leave]]
     return [*closing, *way, *way[-1:] * (more - 1)] if way else [BACK] * (most + 1)
 
 

@@ -17,10 +17,11 @@ from natlang_envs.repository.tree import open_repository
 
 MOST_WORDS, MOST_CITATIONS, MOST_FURTHER, NEAR = 40, 3, 2, 2
 _SCOPE = 3  # words after a negation that it may deny
-_DENIES: Final = frozenset(  # of what follows, as tokens
+_NEGATIONS = (
     "not never cannot without neither nor arent cant couldnt didnt doesnt dont hadnt hasnt havent isnt mustnt neednt "
-    "shouldnt wasnt werent wont wouldnt".split(" ")
+    "shouldnt wasnt werent wont wouldnt"
 )
+_DENIES: Final = frozenset(_NEGATIONS.split())
 _HEDGES: Final = ("maybe", "perhaps", "possibly", "probably", "presumably", "unsure", "not sure", "i guess", "i think")
 
 
