@@ -5,8 +5,8 @@ from __future__ import annotations
 from natlang_envs.autoexplore.answering.causes import why
 from natlang_envs.autoexplore.answering.episode import FORMS, AnswerEpisode, Form
 from natlang_envs.autoexplore.answering.passages import longest_numbered
-from natlang_envs.autoexplore.answering.plan import answer_plan
-from natlang_envs.autoexplore.answering.score import AnswerScore
+from natlang_envs.autoexplore.answering.plan import answer_plan, way_to_cite
+from natlang_envs.autoexplore.answering.score import AnswerScore, Citation
 from natlang_envs.autoexplore.answering.tasks import AnswerTasks
 from natlang_envs.autoexplore.asking import AskingEnv
 from natlang_envs.autoexplore.dataset.labels import Wording
@@ -128,6 +128,21 @@ class AutoExploreAnswerEnv(AskingEnv[ExploreTasks, AnswerEpisode]):
     def reference(self) -> list[str]:
         """Return a short way to the label's own answer; `exit` alone where none is found."""
         return [] if self._ended else answer_plan(self._episode, self.steps_left) or [EXIT]
+
+    def way_to_cite(self, path: str, line: int) -> list[str]:
+        """Return commands that cite a line of any file; none where there is no way (privileged knowledge)."""
+        way = way_to_cite(self._episode, Citation(path, line), self.steps_left)
+        return way if len(way) < self.steps_left else []
+
+    @property
+    def citations(self) -> tuple[Citation, ...]:
+        """The lines cited so far."""
+        return self._episode.citations
+
+    @property
+    def picks(self) -> tuple[str, ...]:
+        """The words picked so far, in the listed form."""
+        return self._episode.picks
 
     @property
     def free_commands(self) -> Shell | None:

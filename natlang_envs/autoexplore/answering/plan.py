@@ -101,3 +101,14 @@ def _way_to_read(inner: ExploreEpisode | SearchEpisode, path: str, most: int) ->
         return [f"cat {path}"]
     found = shortest_plan(inner.view, (), (), (path,), most) or []  # as from the start: what was read may not be listed
     return [*found[:-1], f"cat {path}"] if found and found[0] in inner.commands else []
+
+
+def way_to_cite(episode: AnswerEpisode, cited: Citation, most: int) -> list[str]:
+    """Return commands that cite a line of any file, or the passage that it stands in; too many where none are known."""
+    navigation, path = episode.inner.navigation, cited.path
+    for part in range(min(navigation.parts(path), most)):
+        if cited.line in (each.number for each in lines_shown(navigation, path, part)):
+            starts = [each.line for each in passages(navigation, path, part) if each.line <= cited.line]
+            last = f"cite {path}:{cited.line}" if episode.form == "text" else f"quote {starts[-1] if starts else 1}"
+            return [*_reading(episode, path, part, most), last]
+    return [BACK] * (most + 1)
