@@ -66,7 +66,7 @@ class AnswerEpisode:
         if opened.line:
             words = (*(each for each in picks_of(self.quoted()) if each.lower() not in ("yes", "no")), "yes", "no")
             return (*(f"pick {each}" for each in words if each not in self.picks), *self._done(), BACK, EXIT)
-        quotes = [f"quote {each.line}" for each in self.passages()] if len(self.citations) < MOST_CITATIONS else []
+        quotes = [f"quote {each.line}" for each in self.passages()]
         reads_on = [opened.command] if self.inner.navigation.parts(opened.path) > 1 else []
         return (*quotes, *reads_on, *self._done(), BACK, EXIT)
 
@@ -74,11 +74,12 @@ class AnswerEpisode:
         return (DONE,) if self.picks else ()
 
     def passages(self) -> tuple[Passage, ...]:
-        """Return the passages of the part that is open, without those quoted."""
+        """Return the passages of the part that is open; once three are cited, only those."""
         path, part = self.opened[1:3] if self.opened else ("", 0)
-        return tuple(
-            each for each in passages(self.inner.navigation, path, part) if (path, each.line) not in self.citations
-        )
+        found = passages(self.inner.navigation, path, part)
+        if len(self.citations) < MOST_CITATIONS:
+            return found
+        return tuple(each for each in found if (path, each.line) in self.citations)
 
     def quoted(self) -> Passage:
         opened = self.opened
@@ -104,7 +105,7 @@ class AnswerEpisode:
             return stepped(f"The answer so far: {' '.join(self.picks)}", last)
         if verb == "quote" and self.opened:
             self.opened = self.opened._replace(line=int(rest))
-            self.citations = (*self.citations, Citation(self.opened.path, self.opened.line))
+            self.citations = tuple(dict.fromkeys((*self.citations, Citation(self.opened.path, self.opened.line))))
             return stepped(f"You quote line {rest}:\n{self.quoted().text}", last)
         return self._walk(command, last)
 

@@ -28,7 +28,7 @@ def _ways(episode: AnswerEpisode, most: int) -> Iterator[list[str]]:
         for part in range(min(navigation.parts(path), most)):
             shown = [each.number for each in lines_shown(navigation, path, part) if each.number in proving]
             for end in (_cited_end if episode.form == "text" else _quoted_end)(episode, path, part, shown):
-                yield [*_reading(episode, path, part, most), *end]
+                yield _reading(episode, path, part, most, end)
                 break
 
 
@@ -50,21 +50,21 @@ def _quoted_end(episode: AnswerEpisode, path: str, part: int, proving: Sequence[
     found = passages(episode.inner.navigation, path, part)
     supports = [each for each in found if each.line in proving]
     useful = [each for each in found if any(_said(variants, (each,)) for variants in episode.key.atoms)]
+    here = episode.opened and episode.opened[1:]
     for chosen in (*((each,) for each in supports), *combinations(dict.fromkeys((*supports, *useful)), 2)):
         words = [_said(variants, chosen) for variants in episode.key.atoms]
-        new = [each for each in chosen if (path, each.line) not in episode.citations]
-        given = [*episode.citations, *(Citation(path, each.line) for each in new)]
-        if not all(words) or len(new) < len(chosen) or len(given) > MOST_CITATIONS:
+        given = dict.fromkeys((*episode.citations, *(Citation(path, each.line) for each in chosen)))
+        if not all(words) or len(given) > MOST_CITATIONS:
             continue
-        wanted = list(dict.fromkeys(word for each in words for word in each if word not in episode.picks))
-        if not episode.scored(" ".join([*episode.picks, *wanted]), given).success:
-            continue
+        wanted = dict.fromkeys(word for each in words for word in each if word not in episode.picks)
         way: list[str] = []
-        for number, passage in enumerate(chosen):
-            mine = [each for each in wanted if each in picks_of(passage) and f"pick {each}" not in way]
-            way += [BACK] * (number > 0) + [f"quote {passage.line}", *(f"pick {each}" for each in mine)]
+        # The passage that is open comes first, and needs no `quote`.
+        for number, passage in enumerate(sorted(chosen, key=lambda each: (path, part, each.line) != here)):
+            mine = [f"pick {each}" for each in wanted if each in picks_of(passage) and f"pick {each}" not in way]
+            opened = not number and (path, part, passage.line) == here
+            way += [*[BACK] * (number > 0), *[f"quote {passage.line}"] * (not opened), *mine]
         picked = [each.removeprefix("pick ") for each in way if each.startswith("pick ")]
-        if episode.scored(" ".join([*episode.picks, *picked]), given).success:
+        if episode.scored(" ".join([*episode.picks, *picked]), tuple(given)).success:
             yield [*way, DONE]
 
 
@@ -74,22 +74,23 @@ def _said(variants: Sequence[str], chosen: Sequence[Passage]) -> tuple[str, ...]
     return min(filter(None, ways), key=len, default=())
 
 
-def _reading(episode: AnswerEpisode, path: str, part: int, most: int) -> list[str]:
-    """Return the commands after which a part of a file has been shown, or is open; too many where none are known."""
+def _reading(episode: AnswerEpisode, path: str, part: int, most: int, end: list[str]) -> list[str]:
+    """Return commands to a part of a file, then `end`, which needs it shown or open; too many where none are known."""
     opened, inner = episode.opened, episode.inner
     parts, before = inner.navigation.parts(path), inner.shown.count(path)
     more = (part - before) % parts + 1
     if opened and opened.path == path:
-        return [BACK] * bool(opened.line) + ([] if opened.part == part else [opened.command] * more)
+        leaves = bool(opened.line) and (opened.part != part or end[0].startswith("quote "))
+        return [BACK] * leaves + [opened.command] * (more if opened.part != part else 0) + end
     closing = [BACK] * (1 + bool(opened.line)) if opened else []
     if episode.form == "text" and part in {number % parts for number in range(before)}:
-        return []
+        return end
     way = _way_to_read(inner, path, most)
     if episode.form == "listed":  # a file that is read on the way has to be closed
         following = [*way[1:], *way[-1:]]
         leaves = [each.startswith("cat ") and each != then for each, then in zip(way, following, strict=True)]
         way = [part for each, leave in zip(way, leaves, strict=True) for part in [each, *[BACK] * leave]]
-    return [*closing, *way, *way[-1:] * (more - 1)] if way else [BACK] * (most + 1)
+    return [*closing, *way, *way[-1:] * (more - 1), *end] if way else [BACK] * (most + 1)
 
 
 def _way_to_read(inner: ExploreEpisode | SearchEpisode, path: str, most: int) -> list[str]:
@@ -110,5 +111,5 @@ def way_to_cite(episode: AnswerEpisode, cited: Citation, most: int) -> list[str]
         if cited.line in (each.number for each in lines_shown(navigation, path, part)):
             starts = [each.line for each in passages(navigation, path, part) if each.line <= cited.line]
             last = f"cite {path}:{cited.line}" if episode.form == "text" else f"quote {starts[-1] if starts else 1}"
-            return [*_reading(episode, path, part, most), last]
+            return _reading(episode, path, part, most, [last])
     return [BACK] * (most + 1)
