@@ -42,6 +42,8 @@ _UNITS: Final = {
     "degree": "degree=1 deg=1 °=1",
     "hz": "hz=1 khz=1000 mhz=1e6",
     "px": "px=1 pixel=1",
+    "pt": "pt=1",
+    "dpi": "dpi=1",
 }
 _SCALES: Final = {
     name: (dimension, Decimal(size))
@@ -49,9 +51,9 @@ _SCALES: Final = {
     for name, size in (each.split("=") for each in row.split())
 }
 _QUOTES = "\"'`\u00b4\u201c\u201d\u2018\u2019\u00ab\u00bb"
-_CHUNK = re.compile(rf"[^\s{_QUOTES}(){{}}\[\]<>,;:!?|=*&]+|[,;:!?]")
-_NUMBER = re.compile(r"([$€£])?([-+]?(?:\d+(?:\.\d+)?|\.\d+))(%|[a-zµμ°€]+)?", re.ASCII)
-_PARTED = frozenset(("and", "or", "yes", "no", "true", "false", "none"))  # words that a slash parts
+_CHUNK = re.compile(rf"[^\s{_QUOTES}(){{}}\[\]<>,;:!?|=*&/]+|[,;:!?]")
+_NUMBER = re.compile(r"([$€£])?([-+]?(?:\d+(?:\.\d+)?|\.\d+)(?:e[-+]?\d{1,2})?)(%|[a-zµμ°€]+)?", re.ASCII)
+_GROUPED = re.compile(r"(?<![\d.,_])[1-9]\d{0,2}(?:[,_]\d{3})+(?!\d)")
 _ARTICLES = frozenset(("a", "an", "the"))
 _PAUSES = frozenset(",;:!?.")
 
@@ -110,30 +112,27 @@ def words_in(text: str) -> list[str]:
 def _pieces(text: str) -> Iterator[tuple[str, bool]]:
     """Yield words, names and pauses, and whether a quotation mark of code stands before each."""
     seen = "".join(each for each in unicodedata.normalize("NFKC", text) if unicodedata.category(each) != "Cf")
-    seen = re.sub(r"(?<=\d)[,_](?=\d{3}(?!\d))", "", seen).replace("per cent", "percent").replace("\u2212", "-")
+    seen = _GROUPED.sub(lambda match: re.sub("[,_]", "", match.group()), seen)
+    seen = seen.replace("per cent", "percent").replace("\u2212", "-")
     seen = re.sub(r"[\u2010-\u2015]", "-", re.sub(r"(?<=\w)['\u2019]t\b", "t", seen))
     for match in _CHUNK.finditer(seen):
         quoted = seen[match.start() - 1 : match.start()] == "`"
         chunk = match.group()
-        bare = chunk.rstrip(".…-/").lstrip("~@#+" if _NUMBER.fullmatch(chunk.lower()) is None else "~@#")
-        if bare:
-            yield from ((each, quoted) for each in _parted(bare))
-        if len(bare) < len(chunk.rstrip("…-/")) and chunk.endswith("."):
+        bare = chunk.rstrip(".\u2026-~^").lstrip("~@#" if chunk[1:2].isdigit() else "~@#+")
+        bare = re.sub(r"(?<=\d)\++$|(?<=[A-Z]{2})s$|^v(?=\d)", "", bare)
+        yield from ((each, quoted) for each in _parted(bare) if each)
+        if chunk.endswith(".") and bare:
             yield ".", False
 
 
-def _parted(chunk: str) -> Iterator[str]:
-    """Yield the words that slashes and hyphens join; a name, a path, an option and a date stay whole."""
-    pieces = chunk.split("/")
-    if len(pieces) > 1 and all(_value(each.lower())[0] is not None or each.lower() in _PARTED for each in pieces):
-        yield from filter(None, pieces)
-        return
+def _parted(chunk: str) -> list[str]:
+    """Return the words that hyphens join; a name, an option and a date stay whole."""
     parts = chunk.split("-")
     words = all(each.isalpha() for each in parts[1:]) and (
         parts[0].isalpha() or _value(parts[0].lower())[0] is not None
     )
     numbers = len(parts) == 2 and all(_value(each.lower())[0] is not None for each in parts)
-    yield from parts if len(parts) > 1 and (words or numbers) else (chunk,)
+    return parts if len(parts) > 1 and (words or numbers) else [chunk]
 
 
 def _value(word: str) -> tuple[Decimal | None, str]:
@@ -143,6 +142,8 @@ def _value(word: str) -> tuple[Decimal | None, str]:
     if match is None:
         return None, ""
     money, digits, unit = match.groups()
+    if unit == "k":
+        return Decimal(digits) * 1_000, ""
     scale = _scale(money or unit or "")
     if scale is None:
         return (None, "") if unit or money else (Decimal(digits), "")
@@ -169,7 +170,7 @@ def _is_name(piece: str) -> bool:
     inner = piece[1:]
     return (
         any(each.isdigit() or each == "_" for each in piece)
-        or any(each in "./\\@+#%~^" for each in inner)
+        or any(each in ".\\@+#%~^" for each in inner)
         or piece[0] in "-."
         or any(each.isupper() for each in inner)
         or not (piece.isascii() or piece.isalpha())

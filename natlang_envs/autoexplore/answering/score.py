@@ -149,7 +149,8 @@ def _contradiction(key: AnswerKey, text: str, tokens: tuple[Token, ...], questio
         return f"it hedges: {hedged[0]}"
     spared = _spans(key.atoms, tokens)
     for phrase in key.never:
-        if any(not set(span) <= spared for span in _found(tokens_of(phrase), tokens)):
+        said = tokens_of(phrase)
+        if any(not set(span) <= spared and not _is_denied(said, tokens, span.start) for span in _found(said, tokens)):
             return f"it says {phrase!r}"
     known = [each for variants in key.atoms for variant in variants for each in tokens_of(variant)]
     units = {each.unit for each in known if each.unit is not None}
@@ -162,7 +163,7 @@ def _contradiction(key: AnswerKey, text: str, tokens: tuple[Token, ...], questio
 
 def _further(key: AnswerKey, tokens: tuple[Token, ...], question: str, names: Sequence[str]) -> str:
     spared = _spans((*key.atoms, key.also), tokens)
-    allowed = _allowed((question, *names, *(part for name in names for part in name.split("/"))))
+    allowed = _allowed((question, *names))
     further = {each.text for number, each in enumerate(tokens) if each.named and number not in spared} - allowed
     if len(further) <= MOST_FURTHER:
         return ""
@@ -218,7 +219,7 @@ def _meets(wanted: Token, said: Token) -> bool:
     if wanted.text == said.text:
         return (wanted.unit or "") == (said.unit or "")
     # A name may stand with where it belongs: `Session.max_age` says `max_age`.
-    return wanted.unit is None and said.named and said.text.endswith((f".{wanted.text}", f"/{wanted.text}"))
+    return wanted.unit is None and said.named and said.text.endswith(f".{wanted.text}")
 
 
 def _spans(phrases: Iterable[Iterable[str]], tokens: tuple[Token, ...]) -> set[int]:
