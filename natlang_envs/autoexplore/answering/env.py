@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from natlang_envs.autoexplore.answering.causes import why
-from natlang_envs.autoexplore.answering.episode import FORMS, AnswerEpisode, Form
+from natlang_envs.autoexplore.answering.episode import FORMS, LONGEST, AnswerEpisode, Form
 from natlang_envs.autoexplore.answering.passages import longest_numbered
 from natlang_envs.autoexplore.answering.plan import answer_plan, way_to_cite
 from natlang_envs.autoexplore.answering.score import AnswerScore, Citation
@@ -21,7 +21,6 @@ from natlang_envs.repository.texts import EXIT, FILE_BUDGET
 from natlang_envs.repository.tree import Repository
 from natlang_envs.why import Feedback, Why
 
-HORIZON = 20
 _CITED = 20_000  # characters of the citations and the answer so far
 
 
@@ -83,7 +82,7 @@ class AutoExploreAnswerEnv(AskingEnv[ExploreTasks, AnswerEpisode]):
         dataset: str | None = None,
         repository: str | None = None,
         keys: str | None = None,
-        horizon: int = HORIZON,
+        horizon: int = LONGEST,
         file_budget: int = FILE_BUDGET,
         render_mode: str | None = None,
         wording: Wording = "natural",

@@ -20,6 +20,7 @@ from natlang_envs.repository.texts import EXIT, LAST_STEP, unknown_command
 Form = Literal["text", "listed"]
 FORMS: tuple[Form, ...] = ("text", "listed")
 BACK, DONE = "back", "done"
+LONGEST = 20  # steps of an episode, unless the environment is made with others
 TASKS: Final[dict[Form, str]] = {
     "text": f"Answer this question in at most {MOST_WORDS} words by `answer TEXT`, after `cite PATH:LINE` for at most "
     f"{MOST_CITATIONS} lines that `cat` has shown and that prove it: ",

@@ -7,7 +7,7 @@ from itertools import combinations
 
 from natlang_envs.autoexplore.answering.episode import BACK, DONE, AnswerEpisode
 from natlang_envs.autoexplore.answering.passages import Passage, lines_shown, passages, picks_of, words_for
-from natlang_envs.autoexplore.answering.score import MOST_CITATIONS, Citation, proving_lines
+from natlang_envs.autoexplore.answering.score import MOST_CITATIONS, Citation, proving_lines, says_all
 from natlang_envs.autoexplore.episode import ExploreEpisode
 from natlang_envs.autoexplore.searching.episode import SearchEpisode
 from natlang_envs.autoexplore.searching.plan import shortest_plan
@@ -24,7 +24,10 @@ def _ways(episode: AnswerEpisode, most: int) -> Iterator[list[str]]:
         return
     navigation = episode.inner.navigation
     for path in episode.goal.targets:
-        proving = proving_lines(episode.label, path, episode.lines(path))
+        lines = episode.lines(path)
+        proving = proving_lines(episode.label, path, lines)
+        if not episode.label.evidence:
+            proving = {number for number, line in enumerate(lines, 1) if says_all(episode.key, line)}
         for part in range(min(navigation.parts(path), most)):
             shown = [each.number for each in lines_shown(navigation, path, part) if each.number in proving]
             for end in (_cited_end if episode.form == "text" else _quoted_end)(episode, path, part, shown):

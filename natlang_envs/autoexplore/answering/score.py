@@ -109,7 +109,7 @@ def _supported(label: Label, key: AnswerKey, citations: Sequence[Citation], line
         text = lines(path) if path in label.targets else ()
         if line in proving_lines(label, path, text):
             return True
-        if 0 < line <= len(text) and not _missing(key, tokens_of(text[line - 1])):
+        if 0 < line <= len(text) and says_all(key, text[line - 1]):
             return True
     return False
 
@@ -181,6 +181,11 @@ def _polarities(tokens: tuple[Token, ...], text: str) -> Iterator[str]:
             after = tokens[number + 1] if number + 1 < len(tokens) else None
             if after is None or after.clause != token.clause or after.text in ("yes", "no", "and", "or"):
                 yield token.text
+
+
+def says_all(key: AnswerKey, text: str) -> bool:
+    """Return whether a text says every atom of a key."""
+    return not _missing(key, tokens_of(text))
 
 
 def _missing(key: AnswerKey, tokens: tuple[Token, ...]) -> list[tuple[str, ...]]:
