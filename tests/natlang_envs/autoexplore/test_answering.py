@@ -102,13 +102,13 @@ def test_what_is_missing_is_counted() -> None:
 
 @given(st.text())
 def test_any_text_has_a_score_and_the_same_one_each_time(text: str) -> None:
-    assert score_words(KEY, text, QUESTION) == score_words(KEY, text, QUESTION)
+    assert score_words(KEY, text, LABEL) == score_words(KEY, text, LABEL)
 
 
 @given(st.lists(st.sampled_from([*WRONG.values(), *FILE, "30 minutes", "max_idle", "no", "10 s"]), max_size=6))
 def test_what_is_added_to_an_answer_never_makes_a_contradiction_right(parts: list[str]) -> None:
     text = " ".join(parts)
-    if score_words(KEY, f"{text} 45 minutes", QUESTION).problem == "":
+    if score_words(KEY, f"{text} 45 minutes", LABEL).problem == "":
         pytest.fail(f"another number of the unit is right in {text!r}")
 
 
