@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -23,6 +24,7 @@ _NEGATIONS = (
 )
 _DENIES: Final = frozenset(_NEGATIONS.split())
 _TURNS: Final = frozenset(("but", "only", "unles", "if", "when", "until", "except", "so", "because", "than"))
+_VERSION: Final = re.compile(r"\d+(?:\.\d+){2,}\w*", re.ASCII)
 _HEDGES: Final = ("maybe", "perhaps", "possibly", "probably", "presumably", "unsure", "not sure", "i guess", "i think")
 
 
@@ -152,13 +154,20 @@ def _contradiction(key: AnswerKey, tokens: tuple[Token, ...], label: Label, give
         if _found(tokens_of(each), tokens) and not _found(tokens_of(each), sources):
             return f"it hedges: {each}"
     spared = [span for variants in key.atoms for each in variants for span in _found(tokens_of(each), tokens)]
+    known = {each.text for each in (*sources, *tokens_of(f"{label.question} {label.natural}"))}
+    for span in spared:
+        beside = {each.text for each in tokens[span.stop : span.stop + 2]} & {"or"}
+        beside |= {each.text for each in tokens[max(0, span.start - 2) : span.start]} & {"or", "both"}
+        if choice := beside - known:
+            return f"it leaves a choice: {min(choice)}"
     for phrase in key.never:
         wanted = tokens_of(phrase)
         for span in _found(wanted, tokens):
             inside = any(each.start <= span.start and span.stop <= each.stop for each in spared)
             if not inside and not _is_denied(wanted, tokens, span.start):
                 return f"it says {phrase!r}"
-    return _other_number(key, tokens, given | _said_by(key.also))
+    allowed = given | _said_by(key.also)
+    return _other_version(key, tokens, allowed) or _other_number(key, tokens, allowed)
 
 
 def _other_number(key: AnswerKey, tokens: tuple[Token, ...], allowed: set[str]) -> str:
@@ -173,6 +182,14 @@ def _other_number(key: AnswerKey, tokens: tuple[Token, ...], allowed: set[str]) 
     return ""
 
 
+def _other_version(key: AnswerKey, tokens: tuple[Token, ...], allowed: set[str]) -> str:
+    known = {each.text for variants in key.atoms for variant in variants for each in tokens_of(variant)}
+    if not any(_VERSION.fullmatch(each) for each in known):
+        return ""
+    other = [each.text for each in tokens if _VERSION.fullmatch(each.text) and each.text not in known | allowed]
+    return f"it says {other[0]}" if other else ""
+
+
 def _after(tokens: tuple[Token, ...], at: int) -> str:
     return tokens[at + 1].text if at + 1 < len(tokens) and not tokens[at].unit else ""
 
@@ -185,7 +202,9 @@ def _further(key: AnswerKey, tokens: tuple[Token, ...], given: set[str]) -> str:
         for span in _found(tokens_of(each), tokens)
         for place in span
     }
-    further = {each.text for number, each in enumerate(tokens) if each.named and number not in spared} - given
+    given = given | {part for each in given for part in each.rsplit(".", 1)} | {"e.g", "i.e"}
+    names = (each.text for number, each in enumerate(tokens) if each.named and number not in spared)
+    further = {each for each in names if not {each, each.strip("."), root(each)} & given}
     if len(further) <= MOST_FURTHER:
         return ""
     return f"it names more than {MOST_FURTHER} things that nobody asked for: {', '.join(sorted(further))}"
