@@ -135,7 +135,7 @@ def _pieces(text: str) -> Iterator[tuple[str, bool]]:
         quoted = seen[match.start() - 1 : match.start()] == "`"
         chunk = match.group()
         bare = chunk.rstrip(".\u2026-~^").lstrip("~@#^\u00b1\u2264\u2265\u2248" + "+" * (not chunk[1:2].isdigit()))
-        bare = re.sub(r"(?<=\d)\++$|(?<=[A-Z]{2})s$|^v(?=\d+\.)", "", bare)
+        bare = re.sub(r"^\$(?=[A-Za-z_])|(?<=\d)\++$|(?<=[A-Z]{2})s$|^v(?=\d+\.)", "", bare)
         yield from ((each, quoted) for each in _parted(bare) if each)
         if chunk.endswith(".") and bare:
             yield ".", False

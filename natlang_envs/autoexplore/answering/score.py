@@ -171,15 +171,26 @@ def _contradiction(key: AnswerKey, tokens: tuple[Token, ...], label: Label, give
 
 
 def _other_number(key: AnswerKey, tokens: tuple[Token, ...], allowed: set[str]) -> str:
-    """Return what is wrong where a number has the unit of one in the key, or in a phrase the same next word."""
+    """Return what is wrong where a number has the unit of one in the key, and in a phrase the same neighbour."""
     known = [tokens_of(variant) for variants in key.atoms for variant in variants]
-    numbers = {(each.unit, _after(variant, at)) for variant in known for at, each in enumerate(variant) if each.named}
+    numbers = {
+        (each.unit, "" if each.unit or len(variant) == 1 else _beside(variant, at)[-1])
+        for variant in known
+        for at, each in enumerate(variant)
+        if each.named and each.unit is not None
+    }
     allowed = allowed | {each.text for variant in known for each in variant}
     for at, token in enumerate(tokens):
         is_other = token.unit is not None and token.named and token.text not in allowed
-        if is_other and numbers & {(token.unit, ""), (token.unit, _after(tokens, at))}:
+        if is_other and numbers & {(token.unit, each) for each in ("", *_beside(tokens, at))}:
             return f"it says {token.text} {token.unit}".rstrip()
     return ""
+
+
+def _beside(tokens: tuple[Token, ...], at: int) -> list[str]:
+    """Return the words before and after a token, marked by where they stand."""
+    before = [f"{tokens[at - 1].text} _"] if at else []
+    return [*before, *(f"_ {each.text}" for each in tokens[at + 1 : at + 2])]
 
 
 def _other_version(key: AnswerKey, tokens: tuple[Token, ...], allowed: set[str]) -> str:
@@ -188,10 +199,6 @@ def _other_version(key: AnswerKey, tokens: tuple[Token, ...], allowed: set[str])
         return ""
     other = [each.text for each in tokens if _VERSION.fullmatch(each.text) and each.text not in known | allowed]
     return f"it says {other[0]}" if other else ""
-
-
-def _after(tokens: tuple[Token, ...], at: int) -> str:
-    return tokens[at + 1].text if at + 1 < len(tokens) and not tokens[at].unit else ""
 
 
 def _further(key: AnswerKey, tokens: tuple[Token, ...], given: set[str]) -> str:
