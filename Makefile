@@ -10,8 +10,8 @@ TEXTWORLD := $(VENV)/textworld
 TYPED := $(VENV)/typed
 OLDEST := .venv-oldest
 OLDEST_INSTALLED := $(OLDEST)/installed
-AGENT_TESTS := tests/reference_agent tests/examples tests/leaderboard/test_forged_players.py \
-	tests/leaderboard/test_audit_cheats.py
+AGENT_TESTS := tests/reference_agent tests/examples tests/natlang_envs/test_trl.py \
+	$(patsubst %,tests/leaderboard/test_%.py,audit_cheats forged_players players)
 CODE := natlang_envs natlang_envs_pytest.py reference_agent leaderboard tools tests benchmarks docs examples
 PIP_INSTALL := pip install --quiet --disable-pip-version-check
 

@@ -21,7 +21,6 @@ import pytest
 from typer.main import get_command
 
 from natlang_envs.autoexplore.dataset.catalogue import catalogue
-from reference_agent.run.published import unpack
 from tests.pages import FILE, LANGUAGES, Reader, blocks
 from tests.support.chat_server import serve
 
@@ -149,6 +148,8 @@ def prepare(page: Path, folder: Path) -> None:
     if page.name in AFTER:
         save_files(page.with_name(AFTER[page.name]))
     if page.name == "submit.md":  # the checkout of a fork, and what training made
+        from reference_agent.run.published import unpack  # imports torch
+
         (folder / "run").mkdir()
         unpack(ROOT / "leaderboard" / "checkpoints" / "slips-100-seed0.json", folder / "run")
         for command in (
