@@ -1,7 +1,7 @@
 # `make demo` and `make test` are all a fresh clone needs; each builds .venv first.
 PYTHON ?= python3
-# For two cores: some tests wait, and `make test` has a further process for the agent's.
-WORKERS ?= 2
+# For two cores: some tests wait.
+WORKERS ?= 3
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -34,7 +34,7 @@ demo-smollm2: $(INSTALLED)
 	$(BIN)/reflect-rl models fetch smollm2
 	$(BIN)/python examples/demo.py --target gain-smollm2 --preset smollm2 --out runs/demo-smollm2
 
-# Each worker imports what it collects, so the tests that import torch have a process of their own.
+# Each worker imports what it collects, so the tests that import torch have one of their own.
 test: bubblewrap data textworld
 	$(MAKE) --jobs=3 lint pytest-agent pytest-suite
 
@@ -42,7 +42,7 @@ pytest-agent: $(INSTALLED)
 	$(BIN)/pytest -m "not slow" $(AGENT_TESTS)
 
 pytest-suite: $(INSTALLED)
-	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not slow" $(addprefix --ignore=,$(AGENT_TESTS))
+	$(BIN)/pytest -n $$(($(WORKERS) - 1)) --dist loadgroup -m "not slow" $(addprefix --ignore=,$(AGENT_TESTS))
 
 test-full: lint bubblewrap data textworld
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup --hypothesis-profile full
