@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -81,12 +80,13 @@ def picks_of(passage: Passage) -> tuple[str, ...]:
     return tuple(each for each in words if each in kept)
 
 
-def words_for(variant: str, words: Sequence[str]) -> tuple[str, ...]:
+@lru_cache(maxsize=65_536)
+def words_for(variant: str, words: tuple[str, ...]) -> tuple[str, ...]:
     """Return the fewest of some words, in their order, that together say a phrase; none where they do not say it."""
     wanted = tokens_of(variant)
     for size in range(1, min(len(words), len(wanted) + 3) + 1):
         for start in range(len(words) - size + 1):
-            run = tuple(words[start : start + size])
+            run = words[start : start + size]
             said = tokens_of(" ".join(run))
             if len(said) == len(wanted) and [each[0::2] for each in said] == [each[0::2] for each in wanted]:
                 return run
