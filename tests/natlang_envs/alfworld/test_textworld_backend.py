@@ -18,6 +18,7 @@ from natlang_envs.alfworld.games.generator import generate
 from natlang_envs.alfworld.textworld.backend import TextWorldWorld
 from natlang_envs.errors import UsageError
 from tests.support.alfworld_real import needs_textworld
+from tests.support.slow import slow_unless
 from tools.alfworld.parity_recordings import play, replay
 from tools.alfworld.textworld_speed import faster
 
@@ -27,7 +28,6 @@ import sys
 sys.modules[{package!r}] = None
 from natlang_envs.alfworld.games.generator import generate
 from natlang_envs.alfworld.textworld.backend import TextWorldWorld
-from tests.support.slow import slow_unless
 TextWorldWorld(generate({name!r}))
 """
 
