@@ -77,9 +77,6 @@ def copy_agent_files(spec: str, folder: Path, files: Path | None = None) -> Agen
         folder: The folder for the copies.
         files: A folder with everything that the agent needs. Without it the copies are a module alone, or the file or
             folder behind the colon with all that a published player names.
-
-    Raises:
-        UsageError: There is no such agent here, or its files hold links or our own checkout.
     """
     if files is not None and not files.exists():
         raise UsageError(one_line(f"--files {files} does not exist: name the folder that holds the agent"))

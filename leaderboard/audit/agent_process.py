@@ -119,22 +119,14 @@ class AgentProcess:
         self.facts = AgentFacts(**self._ask("load", (), TypeAdapter(dict[str, bool])))
 
     def act(self, inputs: Sequence[InputJson]) -> list[str]:
-        """Return an action for each input.
-
-        Raises:
-            UsageError: The agent hangs, has ended, raised, or answers something else; one line says which.
-        """
+        """Return an action for each input."""
         actions = self._ask("act", inputs, TypeAdapter(list[str]))
         if len(actions) != len(inputs):
             raise _no_answer()
         return actions
 
     def chances(self, inputs: Sequence[InputJson]) -> list[list[float]]:
-        """Return the probability of each listed command, for each input.
-
-        Raises:
-            UsageError: As `act`; or these are no probabilities.
-        """
+        """Return the probability of each listed command, for each input."""
         found = self._ask("chances", inputs, TypeAdapter(list[Any]))
         if len(found) != len(inputs):
             raise _no_answer()
@@ -223,9 +215,6 @@ def start_agent(spec: str, **options: Unpack[AgentOptions]) -> Generator[AgentPr
     Args:
         spec: The agent, as `natlang evaluate --agent` takes it.
         options: See `AgentOptions`.
-
-    Raises:
-        UsageError: There is no such agent, it cannot be started, an environment variable is not set, or no GPU is here.
     """
     network, isolated, gpu = options.get("network", False), options.get("isolated", True), options.get("gpu", False)
     variables = options.get("variables", ())
