@@ -10,6 +10,7 @@ import pytest
 from natlang_envs.conformance import Check
 
 T = TypeVar("T")
+TORCH = pytest.mark.xdist_group("torch")  # one worker imports it
 PROCESSES = {
     "same_episodes_in_another_process",
     "async_equals_sync",
