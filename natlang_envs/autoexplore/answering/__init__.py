@@ -9,3 +9,18 @@ facts            an answer as words, numbers with units, and names
 score            whether an answer is right, and supported
 agents           baselines that learn nothing
 """
+
+from natlang_envs.autoexplore.answering.keys import AnswerKey, read_keys, shipped_keys, write_keys
+from natlang_envs.autoexplore.answering.score import AnswerScore, Citation, score_answer
+from natlang_envs.autoexplore.answering.tasks import embedded_answers
+
+__all__ = [
+    "AnswerKey",
+    "AnswerScore",
+    "Citation",
+    "embedded_answers",
+    "read_keys",
+    "score_answer",
+    "shipped_keys",
+    "write_keys",
+]

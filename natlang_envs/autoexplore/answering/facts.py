@@ -99,8 +99,11 @@ def tokens_of(text: str) -> tuple[Token, ...]:
                 value += Decimal(found.pop().text)  # twenty five
             weak = word == "half" or (word == "one" and not _scale(after) and after not in _MULTIPLES)
             found.append(Token(_plain(value, word), clause, unit, not weak))
-        elif word in _MULTIPLES and before and before.unit == "":
-            found[-1] = before._replace(text=_plain(Decimal(before.text) * _MULTIPLES[word], ""))
+        elif word in _MULTIPLES:
+            times = (
+                Decimal(found.pop().text) if before and before.unit == "" and before.clause == clause else Decimal(1)
+            )
+            found.append(Token(_plain(times * _MULTIPLES[word], ""), clause, "", True))
         elif (scale := _scale(word)) and before and before.unit == "" and before.clause == clause and word not in "$€£":
             found[-1] = before._replace(text=_plain(Decimal(before.text) * scale[1], ""), unit=scale[0])
         elif word not in _ARTICLES or quoted:
@@ -130,12 +133,12 @@ def _pieces(text: str) -> Iterator[tuple[str, bool]]:
     seen = _GROUPED.sub(lambda match: re.sub("[,_]", "", match.group()), seen)
     seen = seen.replace("per cent", "percent").replace("\u2212", "-")
     seen = re.sub(r"#(?=\d)", " ", _CLOCK.sub(r"\1h\2", seen))
-    seen = re.sub(r"[\u2010-\u2015]", "-", re.sub(r"(?<=\w)['\u2019]t\b", "t", seen))
+    seen = re.sub(r"[\u2010-\u2015]", "-", re.sub(r"(?<=\w)['\u2019](t|s)\b", lambda match: match[1].strip("s"), seen))
     for match in _CHUNK.finditer(seen):
         quoted = seen[match.start() - 1 : match.start()] == "`"
         chunk = match.group()
         bare = chunk.rstrip(".\u2026-~^").lstrip("~@#^\u00b1\u2264\u2265\u2248" + "+" * (not chunk[1:2].isdigit()))
-        bare = re.sub(r"^\$(?=[A-Za-z_])|(?<=\d)\++$|(?<=[A-Z]{2})s$|^v(?=\d+\.)", "", bare)
+        bare = re.sub(r"^\$(?=[A-Za-z_])|(?<=\d)(\++|x)$|(?<=[A-Z]{2})s$|^v(?=\d+\.)", "", bare)
         yield from ((each, quoted) for each in _parted(bare) if each)
         if chunk.endswith(".") and bare:
             yield ".", False

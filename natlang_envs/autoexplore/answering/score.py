@@ -25,6 +25,11 @@ _NEGATIONS = (
 _DENIES: Final = frozenset(_NEGATIONS.split())
 _TURNS: Final = frozenset(("but", "only", "unles", "if", "when", "until", "except", "so", "because", "than"))
 _VERSION: Final = re.compile(r"\d+(?:\.\d+){2,}\w*", re.ASCII)
+_ENDINGS = "later newer above higher greater more up earlier older below less fewer whichever whatever similar so"
+_OR_SO: Final = frozenset(map(root, _ENDINGS.split()))
+_AUXILIARIES: Final = frozenset(
+    ("is", "are", "was", "were", "can", "do", "does", "did", "will", "may", "must", "should")
+)
 _HEDGES: Final = ("maybe", "perhaps", "possibly", "probably", "presumably", "unsure", "not sure", "i guess", "i think")
 
 
@@ -154,20 +159,31 @@ def _contradiction(key: AnswerKey, tokens: tuple[Token, ...], label: Label, give
         if _found(tokens_of(each), tokens) and not _found(tokens_of(each), sources):
             return f"it hedges: {each}"
     spared = [span for variants in key.atoms for each in variants for span in _found(tokens_of(each), tokens)]
-    known = {each.text for each in (*sources, *tokens_of(f"{label.question} {label.natural}"))}
-    for span in spared:
-        beside = {each.text for each in tokens[span.stop : span.stop + 2]} & {"or"}
-        beside |= {each.text for each in tokens[max(0, span.start - 2) : span.start]} & {"or", "both"}
-        if choice := beside - known:
-            return f"it leaves a choice: {min(choice)}"
+    if choice := _choice(key, tokens, spared, {each.text for each in sources} | given):
+        return f"it leaves a choice: {choice}"
     for phrase in key.never:
         wanted = tokens_of(phrase)
         for span in _found(wanted, tokens):
             inside = any(each.start <= span.start and span.stop <= each.stop for each in spared)
-            if not inside and not _is_denied(wanted, tokens, span.start):
+            if not inside and not _is_denied(wanted, tokens, span):
                 return f"it says {phrase!r}"
     allowed = given | _said_by(key.also)
     return _other_version(key, tokens, allowed) or _other_number(key, tokens, allowed)
+
+
+def _choice(key: AnswerKey, tokens: tuple[Token, ...], spared: Sequence[range], known: set[str]) -> str:
+    """Return an `or` or `both` beside an atom, unless a known text has it, or what it offers is right, too."""
+    right = _OR_SO | _said_by((*key.also, *(variant for variants in key.atoms for variant in variants)))
+    for span in spared:
+        for at in range(max(0, span.start - 2), min(span.stop + 2, len(tokens))):
+            word = tokens[at].text
+            if at in span or word in known or word not in ("or", "both") or (word == "both" and at >= span.stop):
+                continue
+            other = slice(at + 1, at + 5) if at >= span.stop else slice(max(0, at - 3), at)
+            other = slice(span.stop, span.stop + 5) if word == "both" else other
+            if not {each.text for each in tokens[other]} & right:
+                return word
+    return ""
 
 
 def _other_number(key: AnswerKey, tokens: tuple[Token, ...], allowed: set[str]) -> str:
@@ -182,7 +198,11 @@ def _other_number(key: AnswerKey, tokens: tuple[Token, ...], allowed: set[str]) 
     allowed = allowed | {each.text for variant in known for each in variant}
     for at, token in enumerate(tokens):
         is_other = token.unit is not None and token.named and token.text not in allowed
-        if is_other and numbers & {(token.unit, each) for each in ("", *_beside(tokens, at))}:
+        if (
+            is_other
+            and not _is_denied((token,), tokens, range(at, at + 1))
+            and numbers & {(token.unit, each) for each in ("", *_beside(tokens, at))}
+        ):
             return f"it says {token.text} {token.unit}".rstrip()
     return ""
 
@@ -251,17 +271,21 @@ def _denied_in(variants: Sequence[str], tokens: tuple[Token, ...]) -> bool:
 
 
 def _affirmed(variant: tuple[Token, ...], tokens: tuple[Token, ...]) -> bool:
-    return any(not _is_denied(variant, tokens, span.start) for span in _found(variant, tokens))
+    return any(not _is_denied(variant, tokens, span) for span in _found(variant, tokens))
 
 
-def _is_denied(variant: tuple[Token, ...], tokens: tuple[Token, ...], start: int) -> bool:
-    """Return whether a negation stands before a phrase, in its clause and near, that is not its own."""
+def _is_denied(variant: tuple[Token, ...], tokens: tuple[Token, ...], span: range) -> bool:
+    """Return whether a negation that is not its own stands before a phrase, in its clause and near, or right after."""
     if any(each.text in _DENIES for each in variant):
         return False
-    if start and tokens[start - 1].text == "no" and tokens[start - 1].clause == tokens[start].clause:
+    clause, start = tokens[span.start].clause, span.start
+    after = [each.text for each in tokens[span.stop : span.stop + 2] if each.clause == clause]
+    if after and (after[0] in _DENIES - {"without"} or (after[0] in _AUXILIARIES and after[-1] in ("not", "never"))):
+        return True
+    if start and tokens[start - 1].text == "no" and tokens[start - 1].clause == clause:
         return True
     for each in reversed(tokens[max(0, start - _SCOPE) : start]):
-        if each.clause != tokens[start].clause or each.text in _TURNS:
+        if each.clause != clause or each.text in _TURNS:
             return False
         if each.text in _DENIES:
             return True
@@ -269,12 +293,16 @@ def _is_denied(variant: tuple[Token, ...], tokens: tuple[Token, ...], start: int
 
 
 def _found(phrase: tuple[Token, ...], tokens: tuple[Token, ...]) -> list[range]:
-    """Return where a phrase stands, word by word."""
+    """Return where a phrase stands, word by word, with no comma or the like that it has not itself."""
     size = len(phrase)
     return [
         range(start, start + size)
         for start in range(len(tokens) - size + 1 if size else 0)
-        if all(_meets(wanted, tokens[start + number]) for number, wanted in enumerate(phrase))
+        if all(
+            _meets(wanted, tokens[start + number])
+            and tokens[start + number].clause - tokens[start].clause == wanted.clause - phrase[0].clause
+            for number, wanted in enumerate(phrase)
+        )
     ]
 
 

@@ -311,3 +311,15 @@ def test_explore_prints_the_passages_that_answer(own: Path) -> None:
     found = json.loads(explore_here(*asked, "--json", NATLANG_CACHE=str(own / "cache")).stdout)
     assert found[0]["line"] == 1
     assert "for a list of files, and --answer for lines" in refused(explore_here(*asked, "--top", "3"))
+
+
+def test_answers_that_were_written_blind_are_judged_rightly() -> None:
+    """The sheet has a right and a wrong answer for each of its labels, by writers who did not see the keys."""
+    labels = {label.id: label for part in PARTS for label in load_labels(part)}
+    wrong = {True: 0, False: 0}
+    lines = (Path(__file__).parent / "answer_sheet.jsonl").read_text(encoding="utf-8").splitlines()
+    for row in map(json.loads, lines):
+        score = score_words(shipped_keys()[row["id"]], row["answer"], labels[row["id"]])
+        wrong[row["right"]] += (score.recall == 1 and not score.problem) != row["right"]
+    assert len(lines) >= 300
+    assert wrong == {True: 0, False: 0}
