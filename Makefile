@@ -1,6 +1,6 @@
 # `make demo` and `make test` are all a fresh clone needs; each builds .venv first.
 PYTHON ?= python3
-# For two cores: some tests wait.
+# For two cores: some tests wait, and `make test` has one process more, for the agent's tests.
 WORKERS ?= 3
 
 VENV := .venv
@@ -34,7 +34,8 @@ demo-smollm2: $(INSTALLED)
 	$(BIN)/reflect-rl models fetch smollm2
 	$(BIN)/python examples/demo.py --target gain-smollm2 --preset smollm2 --out runs/demo-smollm2
 
-# Each worker imports what it collects, so the tests that import torch have one of their own.
+# Each worker imports what it collects, so the tests that import torch have a process of their own. It takes longest and
+# never waits: the others leave it a core.
 test: bubblewrap data textworld
 	$(MAKE) --jobs=3 lint pytest-agent pytest-suite
 
@@ -42,7 +43,7 @@ pytest-agent: $(INSTALLED)
 	$(BIN)/pytest -m "not slow" $(AGENT_TESTS)
 
 pytest-suite: $(INSTALLED)
-	$(BIN)/pytest -n $$(($(WORKERS) - 1)) --dist loadgroup -m "not slow" $(addprefix --ignore=,$(AGENT_TESTS))
+	nice -n 5 $(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not slow" $(addprefix --ignore=,$(AGENT_TESTS))
 
 test-full: lint bubblewrap data textworld
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup --hypothesis-profile full
@@ -70,7 +71,7 @@ lint: $(INSTALLED) $(TYPED)
 # Forty seconds of a core, so only where a file, or a folder by what is in it, is newer than the last check.
 $(TYPED): $(INSTALLED) $(shell find natlang_envs natlang_envs_pytest.py reference_agent leaderboard examples/judges tools \
 		-name __pycache__ -prune -o -path leaderboard/submissions -prune -o '(' -name '*.py' -o -type d ')' -print)
-	$(BIN)/pyright --pythonpath $(BIN)/python
+	nice -n 5 $(BIN)/pyright --pythonpath $(BIN)/python
 	@touch $@
 
 # What isolates AutoExplore's python and pip. Where neither the system's nor the packaged one can be had, the tests that
