@@ -4,6 +4,7 @@ copilot       the loop of prompt, answer and execution; drivers for a person and
 shell         the grammar that finds the sandbox's commands in an answer
 command_text  the first of several commands in a text, tidied
 edit_forms    edits of files in an answer
+project_tests  the project's own tests, before changes and after them
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from natlang_envs.copilot.copilot import (
     Turn,
     instructions,
 )
+from natlang_envs.copilot.project_tests import ProjectTests, run_project_tests
 
 __all__ = [
     "AutoExploreCopilot",
@@ -26,8 +28,10 @@ __all__ = [
     "Ending",
     "HumanDriver",
     "ModelDriver",
+    "ProjectTests",
     "PromptContent",
     "TaskCommand",
     "Turn",
     "instructions",
+    "run_project_tests",
 ]

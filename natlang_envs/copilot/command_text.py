@@ -11,7 +11,7 @@ from natlang_envs.sandbox.commands.table import NATIVE
 from natlang_envs.sandbox.sandbox import PROGRAMS
 
 ENDS = ("id", "answer", "exit")
-WORDS = frozenset({*NATIVE, *PROGRAMS, *ENDS})
+WORDS = frozenset({*NATIVE, *PROGRAMS, "pytest", *ENDS})
 SHELLS = ("bash", "sh")
 FREE_TEXT = frozenset({"answer", "echo"})  # what stands after these words may be prose
 PROGRAM = re.compile(r"[a-z][\w.+-]*", re.ASCII)

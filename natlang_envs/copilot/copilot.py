@@ -33,6 +33,7 @@ SUCCESS: dict[Mode, EndKind] = {"identify": "identified", "answer": "answered", 
 FINAL: dict[Mode, str] = {"identify": "id", "answer": "answer", "change": "exit"}  # what a final answer stands for
 MAX_UNREADABLE = 3  # answers in a row without a command, which end the loop
 EDITORS = (EDIT, "applypatch", "patch", "git")  # commands that take edits from a here-document
+GIT_DIFF = ("git diff", "git --no-pager diff", "git diff HEAD")  # commands that show the changes
 _NAMES_SHOWN = 200
 _COMMAND_SHOWN = 300  # characters of an earlier command
 
@@ -135,6 +136,7 @@ class AutoExploreCopilot:
         shown: How much a prompt holds.
         limits: What programs in the sandbox may use.
         unsafe: Run `python` and `pip` without isolation where there is none.
+        environment: The folder of a Python environment, such as `.venv`, whose Python and pytest run in the sandbox.
         commands: Further commands by name; each is called with what stands behind the name.
 
     Attributes:
@@ -156,6 +158,7 @@ class AutoExploreCopilot:
         shown: PromptContent | None = None,
         limits: Limits | None = None,
         unsafe: bool = False,
+        environment: str | Path | None = None,
         commands: Mapping[str, TaskCommand] | None = None,
     ) -> None:
         require_choice("mode", mode, MODES)
@@ -168,7 +171,7 @@ class AutoExploreCopilot:
         self.steps = steps
         self.turns: list[Turn] = []
         self.ending: Ending | None = None
-        self.sandbox = AutoExploreSandbox(repository, limits=limits, unsafe=unsafe)
+        self.sandbox = AutoExploreSandbox(repository, limits=limits, unsafe=unsafe, environment=environment)
         self._commands = dict(commands or {})
         self._page = 0
 
@@ -200,7 +203,8 @@ class AutoExploreCopilot:
     @property
     def instructions(self) -> str:
         """The part of a prompt that never changes: the commands, and how to end."""
-        return instructions(self.mode, {name: each.about for name, each in self._commands.items()})
+        more = dict(_words()["in_environment"]) if self.sandbox.environment else {}
+        return instructions(self.mode, more | {name: each.about for name, each in self._commands.items()})
 
     @property
     def _pages(self) -> int:
@@ -313,6 +317,8 @@ class AutoExploreCopilot:
         edits = parsed(line) if word in EDITORS and self.mode == "change" else None
         if edits is not None and edits.given is not None:
             return self.sandbox.edit(edits.given)
+        if self.sandbox.environment and line in GIT_DIFF:
+            return CommandResult(self.sandbox.diff(), "", 0)
         if word not in ENDS:
             folder = self.sandbox.cwd
             result = self.sandbox.execute(line)
