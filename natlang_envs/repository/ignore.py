@@ -16,6 +16,7 @@ import re
 import subprocess
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -96,8 +97,17 @@ def is_ignored(rules: Sequence[Rule], path: bytes, folder: bool) -> bool:
     return False
 
 
-def rules_in(folder: int, base: bytes, patience: Patience) -> tuple[Rule, ...]:
-    return _rules_of(IGNORE_FILE, base, FILE_FLAGS, patience, folder)
+def rules_in(folder: int, base: bytes, patience: Patience, below: bool) -> tuple[Rule, ...]:
+    """Return the rules of an open folder, which is the repository's own or `below` it.
+
+    Most programs that make a virtual environment put the rule `*` in it; in one without rules that is the rule, too.
+    """
+    rules = _rules_of(IGNORE_FILE, base, FILE_FLAGS, patience, folder)
+    if below and not rules:
+        with suppress(OSError):
+            os.stat("pyvenv.cfg", dir_fd=folder, follow_symlinks=False)
+            return read_rules(b"*", base)
+    return rules
 
 
 def _rules_of(

@@ -108,7 +108,7 @@ class Repository:
                 with open_beneath(root, parts) as opened, os.scandir(opened) as entries:
                     base = top + b"".join(part + b"/" for part in parts)
                     if not self._ignored:
-                        rules += rules_in(opened, base, patience)
+                        rules += rules_in(opened, base, patience, bool(parts))
                     for entry in entries:
                         name = of_entry(entry)
                         if is_git(name):

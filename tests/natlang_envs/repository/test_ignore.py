@@ -173,6 +173,13 @@ def test_without_git_the_files_in_the_folder_count(tmp_path: Path, monkeypatch: 
     assert left(tmp_path / "top") == {b".gitignore", b"b"}
 
 
+def test_a_virtual_environment_without_rules_is_left_out(tmp_path: Path) -> None:
+    write(tmp_path, {"a.py": "", "env/pyvenv.cfg": "", "env/lib/b.py": "", "lib/c.py": ""})
+    assert open_repository(tmp_path, ignored=False).files == ("a.py", "lib/c.py")
+    assert len(open_repository(tmp_path).files) == 4
+    assert len(open_repository(tmp_path / "env", ignored=False).files) == 2  # who asks about it sees it
+
+
 def test_a_hostile_pattern_takes_no_time() -> None:
     rules = read_rules(("*a" * 100 + "b\n" + "**/a/" * 60 + "b\n" + ("**/" + "*a*a/" * 10) * 30 + "b\n").encode())
     assert not is_ignored(rules, b"/".join([b"a" * 200] * 20), folder=False)
