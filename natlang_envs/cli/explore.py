@@ -92,7 +92,8 @@ def explore_command(
         return
     driver = _driver(agent, chosen, model, timeout, seed, console)
     shown = PromptContent(files=listing, choices=choices or isinstance(driver, AgentDriver), results=results)
-    repository = open_repository(repo, ignored=ignored)
+    # What a build wrote, such as a module with the version, is ignored, and needed by what runs.
+    repository = open_repository(repo, ignored=ignored or ("built" if env else False))
     _check_export(export, repository)
     limits = None if env is None else _IN_ENVIRONMENT
     with AutoExploreCopilot(

@@ -97,9 +97,10 @@ def is_ignored(rules: Sequence[Rule], path: bytes, folder: bool) -> bool:
     return False
 
 
-def rules_in(folder: int, base: bytes, patience: Patience, below: bool) -> tuple[Rule, ...]:
+def rules_in(folder: int, base: bytes, patience: Patience, below: bool, built: bool) -> tuple[Rule, ...]:
     """Return the rules of an open folder, which is the repository's own or `below` it.
 
+    With `built`, rules outside the repository and of its top leave out no file that a build writes for Python.
     Most programs that make a virtual environment put the rule `*` in it; in one without rules that is the rule, too.
     """
     rules = _rules_of(IGNORE_FILE, base, FILE_FLAGS, patience, folder)
@@ -107,7 +108,7 @@ def rules_in(folder: int, base: bytes, patience: Patience, below: bool) -> tuple
         with suppress(OSError):
             os.stat("pyvenv.cfg", dir_fd=folder, follow_symlinks=False)
             return read_rules(b"*", base)
-    return rules
+    return rules + (read_rules(b"!*.py\n!*.so\n!*.mo", base) if built and not below else ())
 
 
 def _rules_of(
