@@ -28,9 +28,16 @@ def mutate_command(
     subject = open_tested(repo, tests)
     made = 0
     with progress_bar() as progress:
-        bar = progress.add_task("sources", total=len(subject.sources))
-        for row in mutate(subject, out, count, seconds):
+        seeking = progress.add_task("tests", total=None)
+        bar = progress.add_task("sources", total=len(subject.sources), start=False)
+
+        def tell(number: int, done: int, total: int) -> None:
+            progress.update(seeking, description=f"tests, round {number}", completed=done, total=total)
+
+        for row in mutate(subject, out, count, seconds, tell):
             if "left_out" in row:
+                progress.remove_task(seeking)
+                progress.start_task(bar)
                 print_some(describe(row["left_out"]), most=20)
             progress.advance(bar, "scanned" in row)
             made += "issue" in row

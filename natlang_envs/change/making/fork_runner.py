@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from types import TracebackType
@@ -195,8 +195,10 @@ class Runner:
     def path(self, file: str) -> str:
         return str(self.root / file)
 
-    def ask(self, overlay: Mapping[str, str], jobs: Sequence[Mapping[str, Any]]) -> list[Reply]:
-        """Do jobs, with source texts in place of files; return a reply for each."""
+    def ask(
+        self, overlay: Mapping[str, str], jobs: Sequence[Mapping[str, Any]], tell: Callable[[], None] | None = None
+    ) -> list[Reply]:
+        """Do jobs, with source texts in place of files; return a reply for each, and `tell` that it is there."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         texts = {self.path(file): text for file, text in overlay.items()}
@@ -204,7 +206,11 @@ class Runner:
         with contextlib.suppress(BrokenPipeError):  # the process has ended; why is seen below
             self._process.stdin.write(json.dumps(request).encode() + b"\n")
             self._process.stdin.flush()
-        replies = [self._process.stdout.readline() for _ in jobs]
+        replies: list[bytes] = []
+        for _ in jobs:
+            replies.append(self._process.stdout.readline())
+            if tell is not None:
+                tell()
         if not all(replies):
             if self._process.wait() == NO_PYTEST:
                 raise UsageError(f"{self._python} has no pytest, which runs the tests: pip install pytest")

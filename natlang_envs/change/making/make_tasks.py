@@ -22,7 +22,7 @@ from natlang_envs.change.making.code_locations import CodeLocations
 from natlang_envs.change.making.fork_runner import SECONDS, Runner, SourcesWithTests, outcome_of
 from natlang_envs.change.making.issues import HiddenNames
 from natlang_envs.change.making.outcome_tables import Scan, scan, tabulate
-from natlang_envs.change.making.usable_tests import usable
+from natlang_envs.change.making.usable_tests import Tell, usable
 from natlang_envs.change.task_files import (
     YOURS,
     Row,
@@ -77,6 +77,7 @@ def make(
     more: bool = False,
     seconds: float = SECONDS,
     pythons: Sequence[str] = (),
+    tell: Tell | None = None,
 ) -> Iterator[Row]:
     """Make tasks and write them into a journal; yield its rows, those that were there before, too.
 
@@ -90,6 +91,7 @@ def make(
         more: Whether to add tasks that are more alike, in functions and operators, where the rules leave room.
         seconds: Of processor time that a run of all tests may take.
         pythons: Other interpreters under which a task must be the same; they need pytest.
+        tell: Is told the progress of seeking usable tests; see `usable`.
 
     Raises:
         UsageError: The journal is of another repository, count, tests or seconds, or no test can be used.
@@ -107,7 +109,7 @@ def make(
         with journal.open("r+b") as file:
             file.truncate(journal.read_bytes().rfind(b"\n") + 1)
     if not rows:
-        tests, left_out = usable(tested, seconds, (sys.executable, *pythons))
+        tests, left_out = usable(tested, seconds, (sys.executable, *pythons), tell)
         row = {**about, "asked": asked, "tests": tests, "left_out": {**tested.left_out, **left_out}}
         rows = [_write(journal, row)]
     with ExitStack() as stack:
@@ -119,7 +121,7 @@ def make(
         yield from _Making(tested, journal, rows, runners).make(count, more)
 
 
-def mutate(tested: SourcesWithTests, out: Path, count: int, seconds: float) -> Iterator[Row]:
+def mutate(tested: SourcesWithTests, out: Path, count: int, seconds: float, tell: Tell | None = None) -> Iterator[Row]:
     """Make tasks of a user's own repository, yield each row of `make`, and write the tasks into a file at the end.
 
     Until then a journal lies beside the file, from which an interrupted call continues.
@@ -129,6 +131,7 @@ def mutate(tested: SourcesWithTests, out: Path, count: int, seconds: float) -> I
         out: The file.
         count: The largest number of tasks.
         seconds: Of processor time, for a run of all tests.
+        tell: Is told the progress of seeking usable tests; see `usable`.
 
     Raises:
         UsageError: The file exists, no test can be used, or no bug is noticed by two tests and
@@ -141,7 +144,7 @@ def mutate(tested: SourcesWithTests, out: Path, count: int, seconds: float) -> I
     journal = out.with_name(f"{out.stem}.journal")
     journal.parent.mkdir(parents=True, exist_ok=True)
     finished = 0
-    for row in make(tested, journal, count, seconds=seconds):
+    for row in make(tested, journal, count, seconds=seconds, tell=tell):
         finished += "issue" in row
         yield row
     if not finished:
