@@ -21,6 +21,7 @@ import tempfile
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import Any, cast
@@ -38,6 +39,15 @@ _ENVIRONMENT = {"PYTHONHASHSEED": "0", "TZ": "UTC", "LC_ALL": "C.UTF-8", "PYTEST
 _NOT_COPIED = (".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", ".tox", ".nox")
 
 Reply = dict[str, Any]
+Tell = Callable[[str, int, int], None]  # is told what is done, how much of it, and how much there is
+
+
+def counting(tell: Tell | None, what: str, begun: int, most: int, total: int) -> Callable[[], None]:
+    """Return a function that counts calls, `most` at most, on from `begun`, and tells them."""
+    if tell is None:
+        return _say_nothing
+    calls = count(1)
+    return lambda: tell(what, begun + min(next(calls), most), total)
 
 
 @dataclass(frozen=True)
@@ -146,6 +156,7 @@ class Runner:
         without: Tests and files of tests that are left out.
 
     Attributes:
+        told: Is called when a run is done.
         dropped: Options of the repository's configuration that are left out, since this pytest does not know them.
 
     Raises:
@@ -157,6 +168,7 @@ class Runner:
         without: Iterable[str] = (),
     ) -> None:  # fmt: skip
         self.tested = tested
+        self.told: Callable[[], None] = _say_nothing
         self._folder = tempfile.TemporaryDirectory(prefix="natlang-changing-")
         self.root = Path(self._folder.name).resolve() / "repository"
         shutil.copytree(tested.root, self.root, symlinks=True, ignore=_not_copied)
@@ -195,10 +207,8 @@ class Runner:
     def path(self, file: str) -> str:
         return str(self.root / file)
 
-    def ask(
-        self, overlay: Mapping[str, str], jobs: Sequence[Mapping[str, Any]], tell: Callable[[], None] | None = None
-    ) -> list[Reply]:
-        """Do jobs, with source texts in place of files; return a reply for each, and `tell` that it is there."""
+    def ask(self, overlay: Mapping[str, str], jobs: Sequence[Mapping[str, Any]]) -> list[Reply]:
+        """Do jobs, with source texts in place of files; return a reply for each."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         texts = {self.path(file): text for file, text in overlay.items()}
@@ -209,13 +219,16 @@ class Runner:
         replies: list[bytes] = []
         for _ in jobs:
             replies.append(self._process.stdout.readline())
-            if tell is not None:
-                tell()
+            self.told()
         if not all(replies):
             if self._process.wait() == NO_PYTEST:
                 raise UsageError(f"{self._python} has no pytest, which runs the tests: pip install pytest")
             raise UsageError(f"the tests of {self.tested.root} end the process that runs them: leave those out")
         return [json.loads(reply) for reply in replies]
+
+
+def _say_nothing() -> None:
+    pass
 
 
 def kept_options(said: str, root: Path) -> tuple[list[str], list[str]]:

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from natlang_envs.change.making.code_locations import CodeLocations
-from natlang_envs.change.making.fork_runner import SECONDS, Runner, SourcesWithTests, outcome_of
+from natlang_envs.change.making.fork_runner import SECONDS, Runner, SourcesWithTests, Tell, counting, outcome_of
 from natlang_envs.change.making.issues import HiddenNames
 from natlang_envs.change.making.outcome_tables import Scan, scan, tabulate
-from natlang_envs.change.making.usable_tests import Tell, usable
+from natlang_envs.change.making.usable_tests import usable
 from natlang_envs.change.task_files import (
     YOURS,
     Row,
@@ -91,7 +91,7 @@ def make(
         more: Whether to add tasks that are more alike, in functions and operators, where the rules leave room.
         seconds: Of processor time that a run of all tests may take.
         pythons: Other interpreters under which a task must be the same; they need pytest.
-        tell: Is told the progress of seeking usable tests; see `usable`.
+        tell: Is told the progress of seeking usable tests, and of trying the edits.
 
     Raises:
         UsageError: The journal is of another repository, count, tests or seconds, or no test can be used.
@@ -118,7 +118,7 @@ def make(
             stack.enter_context(Runner(tested, seconds, python, messages, rows[0]["left_out"]))
             for python, messages in interpreters
         ]
-        yield from _Making(tested, journal, rows, runners).make(count, more)
+        yield from _Making(tested, journal, rows, runners).make(count, more, tell)
 
 
 def mutate(tested: SourcesWithTests, out: Path, count: int, seconds: float, tell: Tell | None = None) -> Iterator[Row]:
@@ -131,7 +131,7 @@ def mutate(tested: SourcesWithTests, out: Path, count: int, seconds: float, tell
         out: The file.
         count: The largest number of tasks.
         seconds: Of processor time, for a run of all tests.
-        tell: Is told the progress of seeking usable tests; see `usable`.
+        tell: Is told the progress of seeking usable tests, and of trying the edits.
 
     Raises:
         UsageError: The file exists, no test can be used, or no bug is noticed by two tests and
@@ -168,14 +168,19 @@ class _Making:
         self._tables = {row["id"]: row for row in rows if "table" in row and "issue" not in row}
         self._finished = {row["id"]: row for row in rows if "issue" in row}
 
-    def make(self, count: int, more: bool) -> Iterator[Row]:
+    def make(self, count: int, more: bool, tell: Tell | None) -> Iterator[Row]:
         yield self._first
         runner, sources = self._runners[0], self._tested.sources
+        listed = {file: len(edits(text)) for file, text in sources.items()}
+        begun, total = 0, sum(listed.values())
         for file, text in sources.items():
+            runner.told = counting(tell, "edits", begun, listed[file], total)
+            begun += listed[file]
             if file not in self._scanned:
                 packed = _packed_scan(scan(runner, self._tests, file, text))
                 self._scanned[file] = _write(self._journal, {"scanned": file, **packed})
             yield self._scanned[file]
+        runner.told = counting(None, "", 0, 0, 0)
         scans = {file: _unpacked_scan(row) for file, row in self._scanned.items()}
         mutations = sorted(_mutations(self._tested, scans), key=lambda each: each.name)
         chosen = self._choose(mutations, count, more)

@@ -9,13 +9,11 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import count
 from typing import Any
 
-from natlang_envs.change.making.fork_runner import SECONDS, Reply, Runner, SourcesWithTests
+from natlang_envs.change.making.fork_runner import SECONDS, Reply, Runner, SourcesWithTests, Tell, counting
 from natlang_envs.errors import UsageError
 
-Tell = Callable[[int, int, int], None]
 ROUNDS = 8  # of leaving out
 _HOW: tuple[dict[str, Any], ...] = (  # the tests that are left run together
     {}, {"protocol": True}, {}, {"shuffle": 1}, {"shuffle": 2, "protocol": True}, {"shuffle": 3},
@@ -30,8 +28,6 @@ def usable(
 ) -> tuple[list[str], dict[str, str]]:
     """Return the tests that can be used by all interpreters, in order, and what is left out with its reason.
 
-    `tell` is told the round, how many runs of it are done, and how many there are.
-
     Raises:
         UsageError: None can, or nothing can be collected.
     """
@@ -41,9 +37,8 @@ def usable(
         python = pythons[number % len(pythons)]
         with Runner(tested, seconds, python, messages=True, without=left_out) as runner:
             options = {f"pytest's option {each}": "is of a plugin, and plugins are off" for each in runner.dropped}
-            tests, more = _round(
-                runner, seconds, number % len(pythons) == 0, partial(tell, number + 1) if tell else None
-            )
+            told = partial(counting, tell, f"tests, round {number + 1}", 0)
+            tests, more = _round(runner, seconds, number % len(pythons) == 0, told)
         left_out |= {name: why if python == sys.executable else f"{why} ({python})" for name, why in more.items()}
         if not tests:
             first = "".join(f", such as {name}, which {why}" for name, why in list(left_out.items())[:1])
@@ -55,7 +50,7 @@ def usable(
 
 
 def _round(
-    runner: Runner, seconds: float, thorough: bool, tell: Callable[[int, int], None] | None
+    runner: Runner, seconds: float, thorough: bool, told: Callable[[int, int], Callable[[], None]]
 ) -> tuple[list[str], dict[str, str]]:
     """Return the tests that one interpreter can use, and the others; `thorough` runs each test alone too."""
     (first,) = runner.ask({}, [{"tests": []}])
@@ -66,23 +61,19 @@ def _round(
         # Pytest collects no more where one file fails; the others are seen in the next round.
         return ["?"], {name: f"cannot be imported: {_short(why)}" for name, why in first["unusable"].items()}
     tests: list[str] = first["collected"]
-    done, total = count(1), 2 * len(tests) * thorough + len(_HOW)
-
-    def told() -> None:
-        if tell is not None:
-            tell(next(done), total)
-
+    runs = 2 * len(tests) * thorough + len(_HOW)
+    runner.told = told(runs, runs)
     watched = {"alone": True, "messages": True, "watch": True}
-    alone = runner.ask({}, [{"tests": [name], **watched} for name in tests] if thorough else [], told)
+    alone = runner.ask({}, [{"tests": [name], **watched} for name in tests] if thorough else [])
     replies = dict(zip(tests, alone, strict=False))
     left = {name: why for name, reply in replies.items() for why in _faults(name, reply)}
     rest = [name for name in tests if name not in left]
-    again = zip(rest, runner.ask({}, [{"tests": [name]} for name in rest] if thorough else [], told), strict=False)
+    again = zip(rest, runner.ask({}, [{"tests": [name]} for name in rest] if thorough else []), strict=False)
     left |= _slow({name: reply.get("seconds", seconds) for name, reply in again}, seconds / 4)
     rest = [name for name in tests if name not in left]
     if not rest:
         return rest, left
-    whole = runner.ask({}, [{"tests": rest, "alone": each != 2, **_HOW[each]} for each in range(len(_HOW))], told)
+    whole = runner.ask({}, [{"tests": rest, "alone": each != 2, **_HOW[each]} for each in range(len(_HOW))])
     for number, reply in enumerate(whole):
         if "failed" not in reply:
             raise UsageError(f"the tests of {runner.tested.root} end the process that runs them: leave those out")

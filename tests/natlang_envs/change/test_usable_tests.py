@@ -126,13 +126,13 @@ def test_all_kinds_at_once_are_left_out_and_the_rest_makes_tasks(good: Path, tmp
 
 def test_the_progress_of_each_round_is_told(good: Path) -> None:
     write(good, {"tests/test_bad.py": "def test_bad(): assert 0\n"})
-    told: list[tuple[int, int, int]] = []
+    told: list[tuple[str, int, int]] = []
     usable(open_tested(good), seconds=0.3, tell=lambda *counts: told.append(counts))
     alone, together = 2 * len(NAMES), 6
     # The bad test is run once, and is not there in the second round.
     assert told == [
-        *((1, each, alone + 2 + together) for each in range(1, alone + 1 + together + 1)),
-        *((2, each, alone + together) for each in range(1, alone + together + 1)),
+        *(("tests, round 1", each, alone + 2 + together) for each in range(1, alone + 1 + together + 1)),
+        *(("tests, round 2", each, alone + together) for each in range(1, alone + together + 1)),
     ]
 
 
