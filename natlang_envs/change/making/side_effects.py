@@ -97,11 +97,11 @@ class LeftBehind:
             looks = [lambda: [value.cell_contents] if value != CellType() else []]
         elif isinstance(value, FunctionType):
             return [value.__defaults__, value.__kwdefaults__, *(value.__closure__ or ())]
+        elif isinstance(value, type):
+            return [vars(value)] if value.__module__ in own else []
         elif hasattr(value, "cache_clear") and hasattr(value, "cache_info"):
             self._caches.append(value)
             value.cache_clear()
-        elif isinstance(value, type):
-            return [vars(value)] if value.__module__ in own else []
         elif type(value).__module__ in own:
             slots = [name for each in type(value).__mro__ for name in getattr(each, "__slots__", ())]
             looks = [lambda: [getattr(value, name, None) for name in slots]] if slots else []

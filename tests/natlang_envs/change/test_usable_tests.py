@@ -124,6 +124,12 @@ def test_all_kinds_at_once_are_left_out_and_the_rest_makes_tasks(good: Path, tmp
     ]
 
 
+def test_a_class_of_caches_is_looked_at_as_a_class(good: Path) -> None:
+    text = "\n\nclass Cache:\n    def cache_info(self): return 0\n\n    def cache_clear(self): self.held = {}\n"
+    write(good, {"prices.py": f"{GOOD['prices.py']}{text}"})
+    assert len(usable(open_tested(good), seconds=0.3)[0]) == len(NAMES)
+
+
 def test_the_progress_of_each_round_is_told(good: Path) -> None:
     write(good, {"tests/test_bad.py": "def test_bad(): assert 0\n"})
     told: list[tuple[str, int, int]] = []
