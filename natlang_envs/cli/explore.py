@@ -16,13 +16,12 @@ from natlang_envs.copilot.copilot import (
     MODES,
     AutoExploreCopilot,
     Driver,
-    HumanDriver,
     Mode,
-    ModelDriver,
     PromptContent,
     Turn,
     describe,
 )
+from natlang_envs.copilot.drivers import HumanDriver, ModelDriver
 from natlang_envs.copilot.project_tests import ProjectTests, compared, run_project_tests
 from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.evaluation.agents import agent_names, load_agent
@@ -95,9 +94,16 @@ def explore_command(
     # What a build wrote, such as a module with the version, is ignored, and needed by what runs.
     repository = open_repository(repo, ignored=ignored or ("built" if env else False))
     _check_export(export, repository)
-    limits = None if env is None else _IN_ENVIRONMENT
     with AutoExploreCopilot(
-        question, repository, mode=chosen, steps=steps, shown=shown, limits=limits, unsafe=unsafe, environment=env
+        question,
+        repository,
+        mode=chosen,
+        steps=steps,
+        shown=shown,
+        limits=None if env is None else _IN_ENVIRONMENT,
+        unsafe=unsafe,
+        environment=env,
+        chained=True,
     ) as copilot:
         before = _tests(console, copilot)
         if isinstance(driver, HumanDriver):

@@ -1,6 +1,7 @@
 """The copilot: a person or a model answers a question or changes files in a sandbox, one command at a time.
 
-copilot       the loop of prompt, answer and execution; drivers for a person and for a model
+copilot       the loop of prompt, answer and execution
+drivers       a person and a model, who answer the prompts
 shell         the grammar that finds the sandbox's commands in an answer
 command_text  the first of several commands in a text, tidied
 edit_forms    edits of files in an answer
@@ -13,13 +14,12 @@ from natlang_envs.copilot.copilot import (
     AutoExploreCopilot,
     Driver,
     Ending,
-    HumanDriver,
-    ModelDriver,
     PromptContent,
     TaskCommand,
     Turn,
     instructions,
 )
+from natlang_envs.copilot.drivers import HumanDriver, ModelDriver
 from natlang_envs.copilot.project_tests import ProjectTests, run_project_tests
 
 __all__ = [
