@@ -123,7 +123,7 @@ class ForkSession:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
         for each in gc.get_objects():
-            if isinstance(each, FunctionType):
+            if type(each) is FunctionType:  # a proxy may refuse `isinstance`
                 code = each.__code__
                 self.functions[code.co_filename, code.co_name, code.co_firstlineno].append(each)
         items = {item.nodeid: item for item in session.items}

@@ -124,9 +124,10 @@ def test_all_kinds_at_once_are_left_out_and_the_rest_makes_tasks(good: Path, tmp
     ]
 
 
-def test_a_class_of_caches_is_looked_at_as_a_class(good: Path) -> None:
-    text = "\n\nclass Cache:\n    def cache_info(self): return 0\n\n    def cache_clear(self): self.held = {}\n"
-    write(good, {"prices.py": f"{GOOD['prices.py']}{text}"})
+def test_objects_that_cannot_be_looked_at_are_passed_over(good: Path) -> None:
+    cache = "\n\nclass Cache:\n    cache_info = 0\n    def cache_clear(self, which): pass\n\n\nHELD = Cache()\n"
+    proxy = "\n\nclass Proxy:\n    def __getattribute__(self, name): raise RuntimeError(name)\n\n\nPROXY = Proxy()\n"
+    write(good, {"prices.py": f"{GOOD['prices.py']}{cache}{proxy}"})
     assert len(usable(open_tested(good), seconds=0.3)[0]) == len(NAMES)
 
 
