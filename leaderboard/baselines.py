@@ -33,6 +33,7 @@ DESCRIPTIONS = {
     "bm25": "Reads all files before its first command, ranks them by BM25, and names the first.",
     "first-hit": "Searches for the three rarest words and names what the lists speak for. Unlearned.",
     "first-hit-reader": "Searches for the four rarest words, reads what the lists speak for, counts words. Unlearned.",
+    "best-line": "Reads all files beforehand, quotes the line with most of the question's words from BM25's first.",
     "nothing": "Leaves at once.",
     "random-edit": "Goes down to any line, makes any of its edits and submits it, untested. Unlearned.",
     "spectrum": "Tests edits of the lines that Ochiai suspects; is told which tests depend on a line. Unlearned.",

@@ -17,6 +17,7 @@ _TAXI = "natlang_envs.dangerous_taxi.env:DangerousTaxiEnv"
 _TAXI_ARRAYS = "natlang_envs.dangerous_taxi.vector:DangerousTaxiVectorEnv"
 _EXPLORE = "natlang_envs.autoexplore.env:AutoExploreEnv"
 _SEARCH = "natlang_envs.autoexplore.searching.env:AutoExploreSearchEnv"
+_ANSWER = "natlang_envs.autoexplore.answering.env:AutoExploreAnswerEnv"
 _CHANGE = "natlang_envs.change.listed_edits.env:AutoExploreChangeEnv"
 _CHANGE_FREE = "natlang_envs.change.free_edits.env:AutoExploreChangeFreeEnv"
 _ALFWORLD = "natlang_envs.alfworld.env:ALFWorldEnv"
@@ -80,6 +81,13 @@ ENVIRONMENTS: tuple[Registration, ...] = (
         "Find the file of a repository that answers a question, by searching for words in all files.",
         {"order": "lines", "horizon": 15},
         baselines=(*PLANNED, "bm25", "first-hit", "first-hit-reader"),
+    ),
+    Registration(
+        "NatLang/AutoExplore-Answer-v0",
+        _ANSWER,
+        "Answer a question about a repository in words, and cite the lines that prove it.",
+        {"form": "text", "search": False, "horizon": 20},
+        baselines=("random-legal", "reference", "best-line"),
     ),
     _change("Change", "repository", "Mend what an issue reports, by one edit of any source; tests judge it."),
     _change("ChangeFile", "file", "Mend what an issue reports, by one edit; the broken file is open."),

@@ -8,6 +8,7 @@ search           the walk of a search, from which baseline agents are made
 baselines        BM25 and depth-first search
 protocols        writes the evaluation protocols
 searching/       AutoExplore-Search: a search command in place of folders
+answering/       AutoExplore-Answer: an answer in words with a citation, scored by a key
 agent_driver     an agent of the suite in the place of the copilot's person
 dataset/         the labelled dataset: fetching, labels, checks
 
@@ -20,6 +21,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from natlang_envs.autoexplore.answering.score import score_answer
     from natlang_envs.autoexplore.env import AutoExploreEnv
     from natlang_envs.copilot import AutoExploreCopilot
     from natlang_envs.repository import Repository, RepositoryChanged, open_repository
@@ -34,6 +36,7 @@ __all__ = [
     "Repository",
     "RepositoryChanged",
     "open_repository",
+    "score_answer",
 ]
 
 _HOMES = {
@@ -45,6 +48,7 @@ _HOMES = {
     "Repository": "repository",
     "RepositoryChanged": "repository",
     "open_repository": "repository",
+    "score_answer": "autoexplore.answering.score",
 }
 
 

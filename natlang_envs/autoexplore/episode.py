@@ -40,18 +40,22 @@ class ExploreEpisode:
     `cat` shows at most `budget` characters of a file; without `repository`, the task's folder is opened.
     """
 
-    __slots__ = ("_shown", "goal", "navigation", "place", "task")
+    __slots__ = ("goal", "navigation", "place", "shown", "task")
 
     def __init__(self, task: ExploreTask, budget: int, repository: Repository | None = None) -> None:
         self.goal = task
         self.task = task_text(task.question)
         self.navigation: Navigation = navigation_of(repository or open_repository(task.folder), budget)
         self.place = self.navigation.place(("", 0))
-        self._shown: tuple[str, ...] = ()  # a file stands there each time that it was shown
+        self.shown: tuple[str, ...] = ()  # a file stands there each time that it was shown
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        return self.place.commands
 
     @property
     def files_read(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(self._shown))
+        return tuple(dict.fromkeys(self.shown))
 
     def act(self, command: str, last: bool) -> Outcome:
         move = self.place.moves.get(command)
@@ -65,8 +69,8 @@ class ExploreEpisode:
             if move.kind == "go":
                 self.place = self.navigation.place((move.path, move.page))
             else:
-                feedback = self.navigation.text(move.path, self._shown.count(move.path))
-                self._shown = (*self._shown, move.path)
+                feedback = self.navigation.text(move.path, self.shown.count(move.path))
+                self.shown = (*self.shown, move.path)
         return stepped(feedback, last)
 
     def observe(self, steps_left: int, feedback: str) -> str:
@@ -82,13 +86,13 @@ class ExploreEpisode:
         for command in way:
             move = place.moves[command]
             place = self.navigation.place((move.path, move.page))
-        if place.moves[name].path in self._shown or len(way) + 2 > steps_left:
+        if place.moves[name].path in self.shown or len(way) + 2 > steps_left:
             return [*way, name]
         return [*way, f"cat {name.removeprefix('id ')}", name]
 
     def state(self) -> tuple[Any, ...]:
         """Return the folder, the page, and the files shown, each time that one was."""
-        return (*self.place.key, self._shown)
+        return (*self.place.key, self.shown)
 
     def set_state(self, state: tuple[Any, ...]) -> None:
         folder, page, shown = state
@@ -96,4 +100,4 @@ class ExploreEpisode:
             self.place = self.navigation.place((folder, page))
         except KeyError:
             raise UsageError(f"page {page} of the folder {folder!a} is not in this repository") from None
-        self._shown = tuple(shown)
+        self.shown = tuple(shown)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -103,6 +103,7 @@ class RepositoryTasks(ExploreTasks):
         depth: int | None,
         dataset: str | None = EMBEDDED,
         wording: Wording = "natural",
+        among: Container[str] | None = None,
     ) -> None:
         _check_depth(depth)
         if dataset == EMBEDDED and wording != "natural":
@@ -114,7 +115,8 @@ class RepositoryTasks(ExploreTasks):
         require_choice("split", split, dict.fromkeys((*SPLITS, *tables, *(KNOWN_SPLITS if name != EMBEDDED else ()))))
         drawn = [part for part in tables if part != "known"] if split == "all" else [split]
         chosen = (task for part in drawn for task in tables[part].values())
-        super().__init__((task for task in chosen if _is_of_depth(task, depth)), split)
+        super().__init__((task for task in chosen if _is_of_depth(task, depth) and _is_among(task, among)), split)
+        self._among = among
         self._depth = depth
         self._wording: Wording = wording
         self._known_by_split = tables
@@ -130,6 +132,8 @@ class RepositoryTasks(ExploreTasks):
             super().check(task_id)
         elif not _is_of_depth(task, self._depth):
             raise UsageError(f"task {task_id!r} has a target of depth {task.depth}: {_other_id(task.depth)}")
+        elif not _is_among(task, self._among):
+            raise UsageError(f"task {task_id!r} has no key of this wording and form: reset() samples those that have")
         check_in_split(task_id, part, self.split)
 
     def _find(self, task_id: str) -> tuple[str, ExploreTask | None]:
@@ -149,7 +153,11 @@ class RepositoryTasks(ExploreTasks):
 
 
 def label_file_tasks(
-    labels: Path, repository: Path, depth: int | None = None, wording: Wording = "natural"
+    labels: Path,
+    repository: Path,
+    depth: int | None = None,
+    wording: Wording = "natural",
+    among: Container[str] | None = None,
 ) -> ExploreTasks:
     """Return the labels of a user's own file about one folder, which may lie elsewhere than when they were made."""
     known = open_repository(repository)
@@ -158,9 +166,10 @@ def label_file_tasks(
         for path in task.targets:
             if known.kind(path) != "file":
                 raise UsageError(f"{labels}: {path}, which answers {task.id}, is no file of {repository}")
-    chosen = ExploreTasks(task for task in tasks if _is_of_depth(task, depth))
+    chosen = ExploreTasks(task for task in tasks if _is_of_depth(task, depth) and _is_among(task, among))
     if not chosen.pool:
-        raise UsageError(f"{labels} has no label{'' if depth is None else ' of this depth'}: choose another file")
+        which = f"{'' if depth is None else ' of this depth'}{'' if among is None else ' that has a key'}"
+        raise UsageError(f"{labels} has no label{which}: choose another file")
     return chosen
 
 
@@ -184,16 +193,17 @@ def make_tasks(
     question: str | None,
     target: str | Sequence[str] | None,
     wording: Wording = "natural",
+    among: Container[str] | None = None,
 ) -> ExploreTasks:
     wording = wording_named(wording)
     _check_depth(depth)
     if repository is None and question is None and target is None:
-        return RepositoryTasks(split, depth, dataset, wording)
+        return RepositoryTasks(split, depth, dataset, wording, among)
     require_choice("split", split, SPLITS)
     if split != "all":
         raise UsageError(f"a repository of your own has no split {split!r}: leave split out")
     if repository is not None and question is None and target is None and dataset is not None:
-        return label_file_tasks(Path(dataset), Path(repository), depth, wording)
+        return label_file_tasks(Path(dataset), Path(repository), depth, wording, among)
     if repository is None or question is None or target is None:
         raise UsageError(
             "a repository of your own needs all three of repository, question and target, or labels as dataset"
@@ -232,6 +242,10 @@ def _check_depth(depth: int | None) -> None:
 
 def _is_of_depth(task: ExploreTask, depth: int | None) -> bool:
     return depth is None or task.depth in DEPTHS[depth]
+
+
+def _is_among(task: ExploreTask, ids: Container[str] | None) -> bool:
+    return ids is None or task.id in ids
 
 
 def _other_id(depth: int) -> str:

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from natlang_envs.cli.support import printable
 from natlang_envs.errors import UsageError
-from natlang_envs.finder import FileIndex, FoundFile, find
+from natlang_envs.finder import FileIndex, FoundFile, find, find_passages
 from natlang_envs.finder.ranking import FIRST
 from natlang_envs.repository.names import on_disk
 from natlang_envs.repository.tree import Repository
@@ -78,6 +78,30 @@ def answer(
     if opens:
         _open(repository.path / os.fsdecode(on_disk(found[0].path)), _line(found[0]))
     return best.sure
+
+
+def print_passages(question: str, repository: Repository, as_json: bool, opens: bool, console: Console) -> bool:
+    """Print the three passages that answer a question most likely; return whether there is one."""
+    index = _indexed(repository)
+    found = find_passages(index, question)
+    if as_json:
+        print(
+            json.dumps(
+                [{"path": each.path, "line": each.line, "text": "\n".join(each.lines)} for each in found], indent=2
+            )
+        )
+        return bool(found)
+    words = frozenset(telling_words(question))
+    for number, each in enumerate(found):
+        head = Text("\n" * (number > 0)).append(printable(_from_here(repository.path, each.path)), "bold magenta")
+        console.print(head.append(f":{each.line}", "green"))
+        for line in each.lines:
+            console.print(Text("  ").append_text(_marked(printable(line), words)))
+    if not found:
+        console.print(Text("No file has a word of this question: ask with other words, or see --ignored."))
+    elif opens:
+        _open(repository.path / os.fsdecode(on_disk(found[0].path)), found[0].line)
+    return bool(found)
 
 
 def _indexed(repository: Repository) -> FileIndex:

@@ -16,6 +16,7 @@ from natlang_envs.autoexplore.dataset.fetch import fetch, problem_of
 from natlang_envs.autoexplore.dataset.package_index import Index
 from natlang_envs.change.free_edits.pinned_pytest import ABOUT, LAB, WHEELS, fetch_lab, lab_folder, problem_of_lab
 from natlang_envs.change.repositories import pinned_for_changes
+from natlang_envs.cli.keys import keys_app
 from natlang_envs.cli.labels import labels_app
 from natlang_envs.cli.mutate import mutate_app
 from natlang_envs.cli.support import printable
@@ -25,6 +26,7 @@ from natlang_envs.files import cache_folder
 data_app = typer.Typer(help="The labelled dataset of AutoExplore: fetch its repositories, make and check labels.")
 
 data_app.registered_commands += labels_app.registered_commands
+data_app.registered_commands += keys_app.registered_commands
 data_app.registered_commands += mutate_app.registered_commands
 
 Names = Annotated[list[str] | None, typer.Argument(help="Names of repositories, or lab; all without any.")]

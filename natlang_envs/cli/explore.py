@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from natlang_envs.autoexplore.agent_driver import AgentDriver
-from natlang_envs.cli.answer import answer
+from natlang_envs.cli.answer import answer, print_passages
 from natlang_envs.cli.support import printable
 from natlang_envs.copilot.copilot import (
     MODES,
@@ -34,7 +34,7 @@ from natlang_envs.sandbox.isolation.isolation import Limits
 
 _SHOWN_CHARACTERS = 4_000  # of what one command printed
 _SHOWN_LINES = 5_000  # of the changes
-_ANSWER = frozenset({"top", "kind", "as_json", "opens"})  # options of the answer without an agent
+_ANSWER = frozenset({"top", "kind", "passages", "as_json", "opens"})  # options of the answer without an agent
 _BOTH = frozenset({"question", "repo", "ignored", "agent"})
 _OF_MODELS = frozenset({"model", "timeout", "results"})
 # Options that change nothing with an agent; `None` stands for those that `natlang evaluate` takes too.
@@ -57,6 +57,9 @@ def explore_command(
     repo: Annotated[Path, typer.Option(help="The folder to explore; it is never modified.")] = Path(),
     top: Annotated[int, typer.Option(min=1, help="How many files are shown, before the best source files.")] = TOP,
     kind: Annotated[str, typer.Option(help="Only source files (code), only documentation (docs), or all.")] = "all",
+    passages: Annotated[
+        bool, typer.Option("--answer", help="Print the three passages that answer most likely.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
     opens: Annotated[bool, typer.Option("--open", help="Open the best line in VISUAL or EDITOR.")] = False,
     agent: Annotated[
@@ -85,6 +88,10 @@ def explore_command(
     console = Console(highlight=False, soft_wrap=True)
     _check_options(context, agent)
     if not agent:
+        if passages:
+            if not print_passages(question, open_repository(repo, ignored=ignored), as_json, opens, console):
+                raise typer.Exit(1)
+            return
         sort = cast("Literal['code', 'docs', 'all']", require_choice("kind", kind, ("code", "docs", "all")))
         if not answer(question, open_repository(repo, ignored=ignored), top, sort, as_json, opens, console):
             raise typer.Exit(1)
@@ -160,6 +167,10 @@ def _check_options(context: typer.Context, agent: str) -> None:
         )
     if idle := [each for each in given if agent and each in _IDLE.get(agent, _IDLE[None])]:
         raise UsageError(f"{names[idle[0]]} changes nothing with --agent {agent}: leave it out")
+    if "passages" in given and (other := {"top", "kind"} & set(given)):
+        raise UsageError(
+            f"{names[min(other)]} is for a list of files, and --answer for lines: leave one of the two out"
+        )
     if {"as_json", "opens"} <= set(given):
         raise UsageError("--json is for programs, and --open for a person: leave one of the two out")
 

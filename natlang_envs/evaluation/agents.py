@@ -172,6 +172,7 @@ BUILT_IN: dict[str, Callable[[], Agent]] = {
     "depth-first": _from("natlang_envs.autoexplore.search", "DepthFirstAgent"),
     "first-hit": _from("natlang_envs.autoexplore.searching.agents", "FirstHitAgent"),
     "first-hit-reader": _from("natlang_envs.autoexplore.searching.agents", "FirstHitReaderAgent"),
+    "best-line": _from("natlang_envs.autoexplore.answering.agents", "BestLineAgent"),
     "nothing": _from("natlang_envs.change.listed_edits.agents", "NothingAgent"),
     "random-edit": _from("natlang_envs.change.listed_edits.agents", "RandomEditAgent"),
     "spectrum": _from("natlang_envs.change.listed_edits.agents", "SpectrumAgent"),

@@ -66,7 +66,7 @@ class Navigation:
 
     def __init__(self, repository: Repository, budget: int) -> None:
         self.repository = repository
-        self._budget = budget
+        self.budget = budget
         self._pages = cache(self._pages_of)
         self.place = cache(self._place)
         self.text = cache(self._text)
@@ -74,7 +74,7 @@ class Navigation:
 
     def __reduce__(self) -> tuple[Callable[..., Navigation], tuple[Repository, int]]:
         """Pickle as the repository: it is made again, or shared, where it is loaded."""
-        return navigation_of, (self.repository, self._budget)
+        return navigation_of, (self.repository, self.budget)
 
     def _pages_of(self, path: str) -> list[PageNames]:
         return pages_of(self.repository.folder(path))
@@ -89,15 +89,15 @@ class Navigation:
 
     def _text(self, path: str, before: int = 0) -> str:
         """Return the answer to `cat`; a long file is shown in parts, and was shown `before` times."""
-        head = self.repository.part(path, 0, bytes_shown(self._budget * (before + 1)))
-        return contents(path.rpartition("/")[2], head, self.repository.mark(path).size, self._budget, before)
+        head = self.repository.part(path, 0, bytes_shown(self.budget * (before + 1)))
+        return contents(path.rpartition("/")[2], head, self.repository.mark(path).size, self.budget, before)
 
     def _parts(self, path: str) -> int:
         """Return how many different texts `cat` shows of a file, one after the other."""
         content = self.repository.part(path, 0, bytes_shown(0))
         if not is_binary(content):  # or it may have no end
             content = self.repository.part(path, 0, self.repository.mark(path).size)
-        return parts_of_text(content, self._budget)
+        return parts_of_text(content, self.budget)
 
     def route(self, start: Key, targets: Collection[str]) -> list[str]:
         """Return the fewest commands that lead from a place to the `id` of one of the files `targets`.

@@ -92,11 +92,11 @@ class Elsewhere(Noted):
     def __init__(self) -> None:
         super().__init__()
         places = {HERE, Path.home(), Path("/tmp"), Path("/var/tmp"), Path("/dev/shm")}
-        if found := [str(each) for each in places if (each / "notes").exists()]:
+        if found := [str(each) for each in places if (each / "natlang-envs-forged-notes").exists()]:
             raise RuntimeError(f"notes are left in {found}")
         for each in places:
             with suppress(OSError):
-                (each / "notes").write_text("seen")
+                (each / "natlang-envs-forged-notes").write_text("seen")
 
 
 class Json(Noted):

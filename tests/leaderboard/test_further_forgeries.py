@@ -79,8 +79,9 @@ def noted(here: Path, protocol: str) -> None:
 
 
 def forgotten(here: Path) -> list[Path]:
+    """Return where an agent may have left notes, under a name that no file of a user's has."""
     places = (here, Path.home(), Path("/tmp"), Path("/var/tmp"), Path("/dev/shm"))
-    return [each / "notes" for each in places]
+    return [each / "natlang-envs-forged-notes" for each in places]
 
 
 NOTED = {

@@ -9,6 +9,7 @@ from natlang_envs.autoexplore.searching.listing import SEE_RESULT, Order, Search
 from natlang_envs.autoexplore.tasks import ExploreTask
 from natlang_envs.env import Outcome
 from natlang_envs.errors import UsageError
+from natlang_envs.repository.navigation import Navigation
 from natlang_envs.repository.texts import observation, task_text, unknown_command
 from natlang_envs.repository.tree import open_repository
 
@@ -33,6 +34,10 @@ class SearchEpisode:
         self.moves: dict[str, SearchMove]
         self.commands: tuple[str, ...]
         self.moves, self.commands = self.view.moves((), ())
+
+    @property
+    def navigation(self) -> Navigation:
+        return self.view.navigation
 
     def act(self, command: str, last: bool) -> Outcome:
         move = self.moves.get(command)

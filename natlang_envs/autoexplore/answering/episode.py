@@ -1,0 +1,194 @@
+"""The rules of AutoExplore-Answer for one episode, around those of AutoExplore or of AutoExplore-Search."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final, Literal, NamedTuple
+
+from natlang_envs.autoexplore.answering.keys import AnswerKey
+from natlang_envs.autoexplore.answering.passages import Passage, lines_shown, numbered_text, passages, picks_of
+from natlang_envs.autoexplore.answering.score import MOST_CITATIONS, MOST_WORDS, AnswerScore, Citation, score_answer
+from natlang_envs.autoexplore.dataset.checks import text_of
+from natlang_envs.autoexplore.dataset.labels import Label
+from natlang_envs.autoexplore.episode import GOAL_REWARD, ExploreEpisode, stepped
+from natlang_envs.autoexplore.searching.episode import SearchEpisode
+from natlang_envs.env import Outcome
+from natlang_envs.errors import UsageError
+from natlang_envs.repository.texts import EXIT, LAST_STEP, unknown_command
+
+Form = Literal["text", "listed"]
+FORMS: tuple[Form, ...] = ("text", "listed")
+BACK, DONE = "back", "done"
+LONGEST = 20  # steps of an episode, unless the environment is made with others
+TASKS: Final[dict[Form, str]] = {
+    "text": f"Answer this question in at most {MOST_WORDS} words by `answer TEXT`, after `cite PATH:LINE` for at most "
+    f"{MOST_CITATIONS} lines that `cat` has shown and that prove it: ",
+    "listed": "Answer this question by `quote` of lines of a file that prove it, `pick` of the words of the answer in "
+    "their order, and `done`: ",
+}
+_LEFT = "You left without an answer. The search is over."
+_CITED = re.compile(r"(.+):([1-9]\d{0,8})")
+_STEPS = "\n# Steps left\n"
+
+
+class Opened(NamedTuple):
+    """The file that is open in the listed form: the command that reads on, its part, and the passage quoted last."""
+
+    command: str
+    path: str
+    part: int
+    line: int = 0
+
+
+class AnswerEpisode:
+    """Where the player is, what was read and cited, and the words picked.
+
+    Attributes:
+        inner: The episode of the walk or the search; its `id` names nothing here.
+        score: What the answer was worth, once it is given.
+    """
+
+    def __init__(self, inner: ExploreEpisode | SearchEpisode, label: Label, key: AnswerKey, form: Form) -> None:
+        self.inner, self.label, self.key, self.form = inner, label, key, form
+        self.goal = inner.goal
+        self.task = inner.task = TASKS[form] + inner.goal.question
+        self.citations: tuple[Citation, ...] = ()
+        self.picks: tuple[str, ...] = ()
+        self.opened: Opened | None = None
+        self.score: AnswerScore | None = None
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        opened = self.opened
+        if opened is None:
+            found = tuple(each for each in self.inner.commands if not each.startswith("id ") and each != EXIT)
+            return (*found, DONE, EXIT) if self.picks else (*found, EXIT)
+        if opened.line:
+            words = (*(each for each in picks_of(self.quoted()) if each.lower() not in ("yes", "no")), "yes", "no")
+            return (*(f"pick {each}" for each in words if each not in self.picks), *self._done(), BACK, EXIT)
+        quotes = [f"quote {each.line}" for each in self.passages()]
+        reads_on = [opened.command] if self.inner.navigation.parts(opened.path) > 1 else []
+        return (*quotes, *reads_on, *self._done(), BACK, EXIT)
+
+    def _done(self) -> tuple[str, ...]:
+        return (DONE,) if self.picks else ()
+
+    def passages(self) -> tuple[Passage, ...]:
+        """Return the passages of the part that is open; once three are cited, only those."""
+        path, part = self.opened[1:3] if self.opened else ("", 0)
+        found = passages(self.inner.navigation, path, part)
+        if len(self.citations) < MOST_CITATIONS:
+            return found
+        return tuple(each for each in found if (path, each.line) in self.citations)
+
+    def quoted(self) -> Passage:
+        opened = self.opened
+        assert opened is not None
+        parts = passages(self.inner.navigation, opened.path, opened.part)
+        return next(each for each in parts if each.line == opened.line)
+
+    def act(self, command: str, last: bool) -> Outcome:
+        if command == EXIT:
+            return Outcome(_LEFT, -GOAL_REWARD, terminated=True)
+        verb, _, rest = command.partition(" ")
+        if self.form == "text" and verb == "answer" and rest.strip():
+            return self._end(rest)
+        if command not in self.commands:
+            cited = self.form == "text" and verb == "cite" and bool(rest.strip())
+            return stepped(self._cite(rest.strip()) if cited else unknown_command(command), last, LAST_STEP)
+        if command == DONE:
+            return self._end(" ".join(self.picks))
+        if command == BACK:
+            return stepped(self._back(), last)
+        if verb == "pick" and self.opened:
+            self.picks = (*self.picks, rest)
+            return stepped(f"The answer so far: {' '.join(self.picks)}", last)
+        if verb == "quote" and self.opened:
+            self.opened = self.opened._replace(line=int(rest))
+            self.citations = tuple(dict.fromkeys((*self.citations, Citation(self.opened.path, self.opened.line))))
+            return stepped(f"You quote line {rest}:\n{self.quoted().text}", last)
+        return self._walk(command, last)
+
+    def _walk(self, command: str, last: bool) -> Outcome:
+        before = len(self.inner.shown)
+        outcome = self.inner.act(command, last)
+        if len(self.inner.shown) == before:
+            return outcome
+        path, navigation = self.inner.shown[-1], self.inner.navigation
+        number = self.inner.shown.count(path) - 1
+        if self.form == "listed":
+            self.opened = Opened(command, path, number % navigation.parts(path))
+        plain = navigation.text(path, number)
+        return outcome._replace(feedback=numbered_text(navigation, path, number) + outcome.feedback[len(plain) :])
+
+    def _back(self) -> str:
+        assert self.opened is not None
+        if self.opened.line:
+            self.opened = self.opened._replace(line=0)
+            return f"You see the passages of {self.opened.path} again."
+        path, self.opened = self.opened.path, None
+        return f"You closed {path}."
+
+    def _cite(self, given: str) -> str:
+        match = _CITED.fullmatch(given)
+        if match is None:
+            return "A citation is `cite PATH:LINE`, with the whole path: nothing was done."
+        cited = Citation(match[1], int(match[2]))
+        if cited in self.citations:
+            return f"{given!a} is cited already: nothing was done."
+        if len(self.citations) >= MOST_CITATIONS:
+            return f"{MOST_CITATIONS} lines are cited already: nothing was done."
+        if not self.has_shown(cited):
+            return f"`cat` has not shown {given!a:.200}: nothing was done."
+        self.citations = (*self.citations, cited)
+        return f"Cited, {len(self.citations)} of at most {MOST_CITATIONS}."
+
+    def has_shown(self, cited: Citation) -> bool:
+        navigation, path = self.inner.navigation, cited.path
+        parts = {number % navigation.parts(path) for number in range(self.inner.shown.count(path))}
+        return any(line.number == cited.line for part in parts for line in lines_shown(navigation, path, part))
+
+    def _end(self, text: str) -> Outcome:
+        self.score = self.scored(text, self.citations)
+        right = self.score.success
+        return Outcome(verdict(self.score), GOAL_REWARD if right else -GOAL_REWARD, terminated=True, success=right)
+
+    def scored(self, text: str, citations: Sequence[Citation]) -> AnswerScore:
+        return score_answer(self.label, text, citations, self.key, self.lines)
+
+    def lines(self, path: str) -> Sequence[str]:
+        repository = self.inner.navigation.repository
+        return text_of(repository, path).split("\n") if repository.kind(path) == "file" else ()
+
+    def observe(self, steps_left: int, feedback: str) -> str:
+        plain = self.inner.observe(steps_left, feedback)
+        if self.citations:
+            cited = "\n".join(f"{path}:{line}" for path, line in self.citations)
+            head, _, tail = plain.partition(_STEPS)
+            plain = f"{head}\n# Cited\n{cited}{_STEPS}{tail}"
+        if self.form == "listed" and self.picks:
+            head, _, tail = plain.partition(_STEPS)
+            plain = f"{head}\n# Answer so far\n{' '.join(self.picks)}{_STEPS}{tail}"
+        return plain
+
+    def state(self) -> tuple[Any, ...]:
+        opened = None if self.opened is None else tuple(self.opened)
+        return (self.inner.state(), tuple(map(tuple, self.citations)), self.picks, opened)
+
+    def set_state(self, state: tuple[Any, ...]) -> None:
+        inner, citations, picks, opened = state
+        self.inner.set_state(tuple(inner))
+        self.citations = tuple(Citation(*each) for each in citations)
+        self.picks, self.opened = tuple(picks), None if opened is None else Opened(*opened)
+        if self.opened and self.inner.navigation.repository.kind(self.opened.path) != "file":
+            raise UsageError(f"{self.opened.path!a} is no file of this repository")
+
+
+def verdict(score: AnswerScore) -> str:
+    """Return what an answer was worth in words."""
+    cited = "a citation supports it" if score.cited else "no citation supports it"
+    if score.success:
+        return "The answer is right, and a citation supports it."
+    problem = f"; {score.problem}" if score.problem else ""
+    return f"The answer says {score.recall:.0%} of what was asked{problem}; {cited}. The search is over."
