@@ -134,7 +134,7 @@ def mutate(tested: SourcesWithTests, out: Path, count: int, seconds: float, tell
         tell: Is told the progress of seeking usable tests, and of trying the edits.
 
     Raises:
-        UsageError: The file exists, no test can be used, or no bug is noticed by two tests and
+        UsageError: The file exists, no test can be used or reaches a source, or no bug is noticed by two tests and
             missed by one.
     """
     if out.suffix != ".jsonl":
@@ -143,10 +143,13 @@ def mutate(tested: SourcesWithTests, out: Path, count: int, seconds: float, tell
         raise UsageError(f"{out} is there, and runs may have been played on it: choose another name, or delete it")
     journal = out.with_name(f"{out.stem}.journal")
     journal.parent.mkdir(parents=True, exist_ok=True)
-    finished = 0
+    finished, reached = 0, False
     for row in make(tested, journal, count, seconds=seconds, tell=tell):
         finished += "issue" in row
+        reached = reached or any(lines != "0" for lines in row.get("base", ()))
         yield row
+    if not reached:
+        raise UsageError(f"no test of {tested.root} reaches its sources: do they import a copy that is installed?")
     if not finished:
         raise UsageError(f"no bug in {tested.root} is noticed by two tests and missed by one: add tests")
     write_task_file(journal, out, tested.root.name, YOURS, (".".join(platform.python_version_tuple()[:2]),))

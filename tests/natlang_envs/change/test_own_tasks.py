@@ -87,6 +87,10 @@ def test_what_cannot_be_used_is_left_out_in_one_line_each(tmp_path: Path) -> Non
         ),
         (
             {"tests/test_kiosk.py": "def test_good():\n    pass\n"},
+            "reaches its sources: do they import a copy that is installed?",
+        ),
+        (
+            {"tests/test_kiosk.py": "import kiosk.prices as p\n\ndef test_one():\n    assert p.total([1], 0) == 1\n"},
             "is noticed by two tests and missed by one: add tests",
         ),
         ({"kiosk": None}, "has no Python sources outside tests"),
