@@ -19,12 +19,12 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path, PurePosixPath
 from types import TracebackType
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from natlang_envs.errors import UsageError
 from natlang_envs.repository.mutations import edits
@@ -157,7 +157,7 @@ class Runner:
 
     Attributes:
         told: Is called when a run is done.
-        dropped: Options of the repository's configuration that are left out, since this pytest does not know them.
+        dropped: Settings of the repository that are left out, since this pytest does not know them.
 
     Raises:
         UsageError: Pytest is not installed, or does not start with the repository's configuration.
@@ -177,15 +177,17 @@ class Runner:
         command = [python, "-P", "-s", str(_WORKER), str(self.root), str(seconds), self._folder.name, *rewriting]
         command += [each.replace("{root}", str(self.root)) for each in tested.arguments]
         self._python = python
+        self.dropped: list[str] = []
         self._start([*command, *left, *tested.tests])
         # Importing takes this long; with an edit it may take not much longer.
         (first,) = self.ask({}, [{"tests": []}])
-        self.dropped, options = kept_options(first.get("said", ""), self.root)
-        if self.dropped:
+        while unknown := unknown_settings(first.get("said", ""), self.root, self.dropped):
+            self.dropped += unknown.names
+            command += unknown.remedy
             self._process.kill()
             self._process.communicate()
-            self._start([*command, "-o", f"addopts={shlex.join(options)}", *left, *tested.tests])
-            self.ask({}, [{"tests": []}])
+            self._start([*command, *left, *tested.tests])
+            (first,) = self.ask({}, [{"tests": []}])
 
     def _start(self, command: list[str]) -> None:
         self._process = subprocess.Popen(
@@ -231,16 +233,22 @@ def _say_nothing() -> None:
     pass
 
 
-def kept_options(said: str, root: Path) -> tuple[list[str], list[str]]:
-    """Sort the options of the repository's configuration by what pytest wrote to standard error.
+class UnknownSettings(NamedTuple):
+    """Settings of a repository that this pytest does not know, and the arguments with which it starts without them."""
 
-    Returns:
-        Those that this pytest does not know, with their values, and the others; nothing where it named none.
-    """
+    names: list[str]
+    remedy: list[str]
+
+
+def unknown_settings(said: str, root: Path, known: Collection[str] = ()) -> UnknownSettings | None:
+    """Return the settings that pytest does not start with, by what it wrote; None where it named no new ones."""
+    named = re.findall(r"PytestConfigWarning: Unknown config option: (\S+)", said)
+    if new := [each for each in dict.fromkeys(named) if each not in known]:
+        return UnknownSettings(new, ["-W", "ignore::pytest.PytestConfigWarning"])
     unknown = re.search(r"error: unrecognized arguments: (.*)", said)
-    named = re.search(r"inifile: (.*)", said)
-    if unknown is None or named is None or not (file := Path(named[1])).is_relative_to(root):
-        return [], []
+    where = re.search(r"inifile: (.*)", said)
+    if unknown is None or where is None or not (file := Path(where[1])).is_relative_to(root):
+        return None
     dropped: list[str] = []
     kept: list[str] = []
     dropping = False
@@ -248,7 +256,9 @@ def kept_options(said: str, root: Path) -> tuple[list[str], list[str]]:
         # A value of its own belongs to the option before it.
         dropping = each in unknown[1].split() if each.startswith("-") else dropping
         (dropped if dropping else kept).append(each)
-    return dropped, kept
+    if not set(dropped) - set(known):
+        return None
+    return UnknownSettings(dropped, ["-o", f"addopts={shlex.join(kept)}"])
 
 
 def _options_of(file: Path) -> list[str]:

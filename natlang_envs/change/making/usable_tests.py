@@ -36,7 +36,7 @@ def usable(
     for number in range(ROUNDS * len(pythons)):
         python = pythons[number % len(pythons)]
         with Runner(tested, seconds, python, messages=True, without=left_out) as runner:
-            options = {f"pytest's option {each}": "is of a plugin, and plugins are off" for each in runner.dropped}
+            options = {f"pytest's setting {each}": "is of a plugin, and plugins are off" for each in runner.dropped}
             told = partial(counting, tell, f"tests, round {number + 1}", 0)
             tests, more = _round(runner, seconds, number % len(pythons) == 0, told)
         left_out |= {name: why if python == sys.executable else f"{why} ({python})" for name, why in more.items()}
@@ -107,8 +107,9 @@ def _slow(took: dict[str, float], most: float) -> dict[str, str]:
 
 def _said(text: str) -> str:
     """Return what pytest said of why it does not start, in brackets: the line of the error, or the last one."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    telling = [line for line in lines if re.match(r"(pytest: |\S+: )?error: |E  |ERROR|\w*Error\b", line)] or lines
+    lines = [line.strip().removeprefix("INTERNALERROR> ") for line in text.splitlines() if line.strip()]
+    begins = re.compile(r"(pytest: |\S+: )?error: |E  |ERROR|[\w.]*(Error|Warning)\b")
+    telling = [*filter(begins.match, lines)] or lines
     return f" ({_short(telling[-1].removeprefix('E '))})" if telling else ""
 
 

@@ -231,7 +231,15 @@ def test_options_of_plugins_are_left_out_and_said_and_the_others_stay(tmp_path: 
     write(tmp_path, {**GOOD, "pyproject.toml": "", "tests/test_slow.py": slow, name: settings})
     tests, left_out = usable(open_tested(tmp_path), seconds=0.3)
     assert tests == [f"tests/test_good.py::test_{each}" for each in NAMES]
-    assert list(left_out) == [f"pytest's option {each}" for each in ("--cov=prices", "--cov-report", "term")]
+    assert list(left_out) == [f"pytest's setting {each}" for each in ("--cov=prices", "--cov-report", "term")]
+
+
+def test_settings_of_plugins_are_left_out_where_warnings_are_errors(tmp_path: Path) -> None:
+    settings = "[tool.pytest.ini_options]\nfilterwarnings = ['error']\nasyncio_mode = 'auto'\naddopts = '--cov'\n"
+    write(tmp_path, {**GOOD, "pyproject.toml": settings})
+    tests, left_out = usable(open_tested(tmp_path), seconds=0.3)
+    assert tests == [f"tests/test_good.py::test_{each}" for each in NAMES]
+    assert list(left_out) == ["pytest's setting --cov", "pytest's setting asyncio_mode"]
 
 
 def test_an_option_that_is_wrong_is_told_in_the_words_of_pytest(tmp_path: Path) -> None:
