@@ -18,12 +18,13 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from natlang_envs.errors import UsageError
 from natlang_envs.repository.entries import FILE_FLAGS, NOT_REGULAR, read_regular
 from natlang_envs.repository.wildmatch import wildmatch
 
+Ignored: TypeAlias = bool | Literal["built"]  # whether it is there: all of it, none, or what a build wrote
 IGNORE_FILE = ".gitignore"
 LARGEST = 1 << 20  # bytes of a file of rules
 _SECONDS = 5.0  # for git to say where the user's rules are

@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, Self, TypeAlias, TypeVar
+from typing import Self, TypeVar
 
 from natlang_envs.errors import UsageError
 from natlang_envs.files import opening
@@ -30,7 +30,7 @@ from natlang_envs.repository.entries import (
     open_folder,
     read_part,
 )
-from natlang_envs.repository.ignore import Patience, Rule, leaves_out, rules_above, rules_in
+from natlang_envs.repository.ignore import Ignored, Patience, Rule, leaves_out, rules_above, rules_in
 from natlang_envs.repository.names import is_git, of_entry, on_disk, parts_of, shown
 
 _T = TypeVar("_T")
@@ -52,9 +52,6 @@ class RepositoryChanged(UsageError):  # noqa: N818 - a UsageError that says what
     """The original changed after it was indexed; `path` names the file."""
 
     path = ""
-
-
-Ignored: TypeAlias = bool | Literal["built"]
 
 
 class Repository:
@@ -372,8 +369,7 @@ def open_repository(path: str | Path, *, again: bool = False, ignored: Ignored =
     Args:
         path: The folder.
         again: Index it again, because files changed.
-        ignored: Index what git ignores, too, or `"built"`: of that only `*.py`, `*.so` and `*.mo`, which a build writes
-            and which programs need, where their folder is not ignored.
+        ignored: Index what git ignores, too, or of that only what is `"built"` for Python: `*.py`, `*.so` and `*.mo`.
 
     Raises:
         UsageError: It is missing, is a file, cannot be read, or holds no file.
