@@ -28,7 +28,7 @@ def _ways(episode: AnswerEpisode, most: int) -> Iterator[list[str]]:
         proving = proving_lines(episode.label, path, lines)
         if not episode.label.evidence:
             proving = {number for number, line in enumerate(lines, 1) if says_all(episode.key, line)}
-        for part in range(min(navigation.parts(path), most)):
+        for part in range(min(navigation.parts(path), most + episode.inner.shown.count(path))):
             shown = [each.number for each in lines_shown(navigation, path, part) if each.number in proving]
             if not shown:
                 continue
@@ -64,11 +64,13 @@ def _quoted_end(episode: AnswerEpisode, path: str, part: int, proving: Sequence[
             continue
         wanted = dict.fromkeys(word for each in words for word in each if word not in episode.picks)
         way: list[str] = []
-        # The passage that is open comes first, and needs no `quote`.
-        for number, passage in enumerate(sorted(chosen, key=lambda each: (path, part, each.line) != here)):
+        # The passage that is open comes first, and needs no `quote`; one that is cited and has no new word is left out.
+        for passage in sorted(chosen, key=lambda each: (path, part, each.line) != here):
             mine = [f"pick {each}" for each in wanted if each in picks_of(passage) and f"pick {each}" not in way]
-            opened = not number and (path, part, passage.line) == here
-            way += [*[BACK] * (number > 0), *[f"quote {passage.line}"] * (not opened), *mine]
+            if not mine and (path, passage.line) in episode.citations:
+                continue
+            opened = not way and (path, part, passage.line) == here
+            way += [*[BACK] * bool(way), *[f"quote {passage.line}"] * (not opened), *mine]
         picked = [each.removeprefix("pick ") for each in way if each.startswith("pick ")]
         if episode.scored(" ".join([*episode.picks, *picked]), tuple(given)).success:
             yield [*way, DONE]

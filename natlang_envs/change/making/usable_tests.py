@@ -26,11 +26,7 @@ def usable(
     pythons: Sequence[str] = (sys.executable,),
     tell: Tell | None = None,
 ) -> tuple[list[str], dict[str, str]]:
-    """Return the tests that can be used by all interpreters, in order, and what is left out with its reason.
-
-    Raises:
-        UsageError: None can, or nothing can be collected.
-    """
+    """Return the tests that can be used by all interpreters, in order, and what is left out with its reason."""
     left_out: dict[str, str] = {}
     good = 0
     for number in range(ROUNDS * len(pythons)):

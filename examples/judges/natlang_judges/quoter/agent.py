@@ -97,7 +97,9 @@ class QuoterAgent:
         if opened:
             return {"back": 1.0}
         wanted = step.replace("id ", "cat ", 1) if step.startswith("id ") else step
-        return {wanted if wanted in commands else EXIT: 1.0}
+        searches = [each for each in view.path if each.action in commands and each.action.startswith("search ")]
+        listing = [each.action for each in searches if wanted[4:] in read_list(each.feedback)]
+        return {next((each for each in (wanted, *listing) if each in commands), EXIT): 1.0}
 
     def _search(self, view: AgentInput, opened: bool) -> str:
         """Return the searcher's step in a game of its own kind: without line numbers, with `id` of what it has read."""

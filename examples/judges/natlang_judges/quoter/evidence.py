@@ -32,7 +32,7 @@ _KINDS = (
 _SMALL = frozenset("a an the of to in on for and or is are be as at by it its this that with from".split())  # noqa: SIM905
 
 
-class Asked(NamedTuple):
+class QuestionWords(NamedTuple):
     """A question: its words with their rarity, and which kinds of question it is."""
 
     words: tuple[tuple[str, float], ...]
@@ -40,9 +40,9 @@ class Asked(NamedTuple):
 
 
 @lru_cache(maxsize=4_096)
-def asked(question: str) -> Asked:
+def asked(question: str) -> QuestionWords:
     words = tuple((stem(word), general_rarity(word)) for word in asked_words(question))
-    return Asked(words, tuple(float(bool(each.search(question))) for each in _KINDS))
+    return QuestionWords(words, tuple(float(bool(each.search(question))) for each in _KINDS))
 
 
 def numbered_lines(shown: str) -> dict[int, str]:

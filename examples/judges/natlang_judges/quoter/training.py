@@ -83,11 +83,11 @@ class Question:
 
     def picking(self) -> list[tuple[Tensor, Tensor]]:
         """Return the features of each choice of a word on the way to the right answer, and which choices are right."""
-        words = [each for each in picks_of(self.quoted) if each.lower() not in ("yes", "no")]
+        words = picks_of(self.quoted)
         wanted = [each for each in self.picks if each in words]
         steps: list[tuple[Tensor, Tensor]] = []
         for count in range(len(wanted) + 1):
-            left = [*(each for each in words if each not in wanted[:count]), "yes", "no"]
+            left = [each for each in words if each not in wanted[:count]]
             features = word_features(self.question, self.quoted.text, left, wanted[:count])
             right = torch.zeros(len(features), dtype=torch.bool)
             right[left.index(wanted[count]) if count < len(wanted) else -1] = True
@@ -114,7 +114,7 @@ def play(network: QuoterNetwork, asked: Question, generator: torch.Generator | N
     scores = network.of_passages(features)
     chosen = _chosen(scores, generator)
     total, passage = scores[chosen], asked.found[chosen]
-    words = [*(each for each in picks_of(passage) if each.lower() not in ("yes", "no")), "yes", "no"]
+    words = picks_of(passage)
     picked: list[str] = []
     while len(picked) < MOST_PICKS:
         left = [each for each in words if each not in picked]
