@@ -69,6 +69,7 @@ NOT_RUN = (
     Left(
         "submit.md", r"natlang protocol live|.*(round\.json|runs/live)", "tests/leaderboard/test_live.py plays a round"
     ),
+    Left("own_repository.md", r"natlang explore \"naturalsize", OWN),
     Left("new_environment.md", r"# hunt_(tiny|smollm2)|python hunt_", "tests/examples/test_own_agent.py runs them"),
     Left("new_environment.md", "reflect-rl start", HOURS),
     Left("reflect_rl.md", r"reflect-rl train|natlang evaluate", HOURS),

@@ -16,13 +16,13 @@ from natlang_envs.copilot.copilot import (
     MODES,
     AutoExploreCopilot,
     Driver,
-    HumanDriver,
     Mode,
-    ModelDriver,
     PromptContent,
     Turn,
     describe,
 )
+from natlang_envs.copilot.drivers import HumanDriver, ModelDriver
+from natlang_envs.copilot.project_tests import ProjectTests, compared, run_project_tests
 from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.evaluation.agents import agent_names, load_agent
 from natlang_envs.evaluation.chat_endpoint import ChatEndpoint
@@ -30,6 +30,7 @@ from natlang_envs.evaluation.chat_settings import ChatSettings
 from natlang_envs.finder.find import TOP
 from natlang_envs.repository.tree import Repository, open_repository
 from natlang_envs.sandbox.changes.patch import check_outside
+from natlang_envs.sandbox.isolation.isolation import Limits
 
 _SHOWN_CHARACTERS = 4_000  # of what one command printed
 _SHOWN_LINES = 5_000  # of the changes
@@ -37,7 +38,9 @@ _ANSWER = frozenset({"top", "kind", "passages", "as_json", "opens"})  # options 
 _BOTH = frozenset({"question", "repo", "ignored", "agent"})
 _OF_MODELS = frozenset({"model", "timeout", "results"})
 # Options that change nothing with an agent; `None` stands for those that `natlang evaluate` takes too.
-_IDLE = {"human": _OF_MODELS | {"seed"}, "openai": {"seed"}, None: _OF_MODELS | {"choices", "listing", "unsafe"}}
+_IDLE = {"human": _OF_MODELS | {"seed"}, "openai": {"seed"}, None: _OF_MODELS | {"choices", "listing", "unsafe", "env"}}
+# Of a project's own tests, which may take minutes.
+_IN_ENVIRONMENT = Limits(seconds=300.0, memory=2 << 30, processes=128, disk=256 << 20)
 _ENDINGS = {
     "identified": "Identified: {}",
     "answered": "Answer: {}",
@@ -71,6 +74,9 @@ def explore_command(
     choices: Annotated[bool, typer.Option("--choices", help="List the commands behind labels (identify).")] = False,
     listing: Annotated[bool, typer.Option("--list/--no-list", help="Show the files of the current folder.")] = True,
     ignored: Annotated[bool, typer.Option("--ignored", help="Show what git ignores, too.")] = False,
+    env: Annotated[
+        Path | None, typer.Option(help="A Python environment for what runs in the sandbox: .venv, or $VIRTUAL_ENV.")
+    ] = None,
     unsafe: Annotated[bool, typer.Option("--unsafe", help="Run programs without isolation if there is none.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Of an agent that draws.")] = 0,
 ) -> None:
@@ -92,9 +98,21 @@ def explore_command(
         return
     driver = _driver(agent, chosen, model, timeout, seed, console)
     shown = PromptContent(files=listing, choices=choices or isinstance(driver, AgentDriver), results=results)
-    repository = open_repository(repo, ignored=ignored)
+    # What a build wrote, such as a module with the version, is ignored, and needed by what runs.
+    repository = open_repository(repo, ignored=ignored or ("built" if env else False))
     _check_export(export, repository)
-    with AutoExploreCopilot(question, repository, mode=chosen, steps=steps, shown=shown, unsafe=unsafe) as copilot:
+    with AutoExploreCopilot(
+        question,
+        repository,
+        mode=chosen,
+        steps=steps,
+        shown=shown,
+        limits=None if env is None else _IN_ENVIRONMENT,
+        unsafe=unsafe,
+        environment=env,
+        chained=True,
+    ) as copilot:
+        before = _tests(console, copilot)
         if isinstance(driver, HumanDriver):
             _print(console, f"{copilot.instructions}\n", "dim")
         else:
@@ -111,8 +129,27 @@ def explore_command(
         said = "Nothing was changed." if idle else _ENDINGS[ending.kind].format(ending.value)
         _print(console, said, "bold green" if well else "bold red")
         _finish(console, copilot, driver, export)
+        if before is not None and not idle and _broke(console, before, _tests(console, copilot)):
+            well = False
         if not well:
             raise typer.Exit(1)
+
+
+def _tests(console: Console, copilot: AutoExploreCopilot) -> ProjectTests | None:
+    """Run the project's tests if files are to be changed and an environment is given."""
+    if copilot.mode != "change" or copilot.sandbox.environment is None:
+        return None
+    with console.status("The project's tests are run …"):
+        return run_project_tests(copilot.sandbox)
+
+
+def _broke(console: Console, before: ProjectTests, after: ProjectTests | None) -> bool:
+    """Say what became of the tests; return whether some are broken, or can no longer be run."""
+    assert after is not None
+    broken = bool(after.broken_since(before)) or bool(after.problem and not before.problem)
+    for line in compared(before, after):
+        _print(console, line, "bold red" if line.startswith("Broken") else "")
+    return broken
 
 
 def _check_options(context: typer.Context, agent: str) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.progress import TaskID
 
 from natlang_envs.change.making.fork_runner import SECONDS, open_tested
 from natlang_envs.change.making.make_tasks import mutate
@@ -28,10 +29,17 @@ def mutate_command(
     subject = open_tested(repo, tests)
     made = 0
     with progress_bar() as progress:
-        bar = progress.add_task("sources", total=len(subject.sources))
-        for row in mutate(subject, out, count, seconds):
+        bars: dict[str, TaskID] = {}
+
+        def tell(what: str, done: int, total: int) -> None:
+            if what not in bars:
+                for each in bars.values():
+                    progress.update(each, visible=False)
+                bars[what] = progress.add_task(what, total=total)
+            progress.update(bars[what], completed=done)
+
+        for row in mutate(subject, out, count, seconds, tell):
             if "left_out" in row:
                 print_some(describe(row["left_out"]), most=20)
-            progress.advance(bar, "scanned" in row)
             made += "issue" in row
     typer.echo(f"{counted(made, 'task')} of {printable(subject.root.name)} {'is' if made == 1 else 'are'} in {out}.")

@@ -11,7 +11,7 @@ from natlang_envs.sandbox.commands.table import NATIVE
 from natlang_envs.sandbox.sandbox import PROGRAMS
 
 ENDS = ("id", "answer", "exit")
-WORDS = frozenset({*NATIVE, *PROGRAMS, *ENDS})
+WORDS = frozenset({*NATIVE, *PROGRAMS, "pytest", *ENDS})
 SHELLS = ("bash", "sh")
 FREE_TEXT = frozenset({"answer", "echo"})  # what stands after these words may be prose
 PROGRAM = re.compile(r"[a-z][\w.+-]*", re.ASCII)
@@ -121,8 +121,11 @@ def is_command(said: str) -> bool:
     return "\n" not in line and PROGRAM.fullmatch(word) is not None and len(line.split()) <= 6
 
 
-def first_command(text: str) -> FirstCommand:
-    """Return the first command of some lines; an open quote or a here-document takes in the lines after it."""
+def first_command(text: str, chained: bool = False) -> FirstCommand:
+    """Return the first command of some lines; an open quote or a here-document takes in the lines after it.
+
+    Where they are `chained`, what `&&` joins is one command.
+    """
     text = text.strip("\n")
     skipped = _SKIPPED.match(text)
     text = text[skipped.end() :] if skipped else text
@@ -142,7 +145,7 @@ def first_command(text: str) -> FirstCommand:
     left_over = _lines(text, end)
     line = _inner(text[:end])
     if first_word(line) in WORDS:
-        line, further = _first_of(line)
+        line, further = _first_of(line, chained)
         left_over += further
     return FirstCommand(tidy(line), left_over)
 
@@ -163,23 +166,39 @@ def _inner(line: str) -> str:
     return words[2].strip() if len(words) == 3 and words[1] in ("-c", "-lc") and words[2].strip() else line
 
 
-def _first_of(line: str) -> tuple[str, int]:
+def _first_of(line: str, chained: bool) -> tuple[str, int]:
     """Return the first of several commands on a line, and how many follow it."""
+    commands, joined = _split(line)
+    if chained or cd_first(line) is not None:
+        most = 1 + next((at for at, each in enumerate(joined) if each != "&&"), len(joined))
+        most = most if chained else min(most, 2)
+        return " && ".join(commands[:most]), max(0, len(commands) - most)
+    return commands[0], len(commands) - 1
+
+
+def _split(line: str) -> tuple[list[str], list[str]]:
+    """Return the commands of a line, and what joins each to the next."""
     commands: list[str] = []
+    joined: list[str] = []
     at = 0
     while at < len(line):
         command = _ONE_COMMAND.match(line, at)
         separator = _SEPARATOR.match(line, command.end() if command else at)
         if command is None or separator is None:
-            commands.append(line[at:])
+            commands.append(line[at:].strip())
             break
-        commands.append(command[0])
+        if command[0].strip():
+            commands.append(command[0].strip())
+            joined.append(separator[0].strip())
         at = separator.end()
-    filled = [each.strip() for each in commands if each.strip()] or [line]
-    after_cd = cd_first(line)
-    if after_cd is not None and len(filled) > 1:
-        return f"{filled[0]} && {filled[1]}", len(filled) - 2
-    return filled[0], len(filled) - 1
+    filled = [each for each in commands if each] or [line]
+    return filled, joined[: len(filled) - 1]
+
+
+def in_turn(line: str) -> list[str]:
+    """Return the commands that `&&` joins; one that joins others otherwise stays as it is."""
+    commands, joined = _split(line) if "&&" in line and parsed(line) is None else ([line], [])
+    return commands if all(each == "&&" for each in joined) else [line]
 
 
 def cd_first(line: str) -> tuple[str, str] | None:

@@ -9,11 +9,10 @@ from typing import Any, Literal, NamedTuple, Protocol, get_args
 
 from natlang_envs.answers import Reading, read_answer
 from natlang_envs.answers.texts import blocks
-from natlang_envs.copilot.command_text import ENDS, cd_first, operands, parsed
+from natlang_envs.copilot.command_text import ENDS, in_turn, operands, parsed
 from natlang_envs.copilot.edit_forms import WORD as EDIT
 from natlang_envs.copilot.shell import Shell
 from natlang_envs.errors import UsageError, check_count, require_choice
-from natlang_envs.evaluation.chat_endpoint import ChatEndpoint
 from natlang_envs.prompt import Choice, enumerate_actions, prompt_texts
 from natlang_envs.repository.entries import Folder
 from natlang_envs.repository.navigation import moves_of, pages_of
@@ -33,6 +32,7 @@ SUCCESS: dict[Mode, EndKind] = {"identify": "identified", "answer": "answered", 
 FINAL: dict[Mode, str] = {"identify": "id", "answer": "answer", "change": "exit"}  # what a final answer stands for
 MAX_UNREADABLE = 3  # answers in a row without a command, which end the loop
 EDITORS = (EDIT, "applypatch", "patch", "git")  # commands that take edits from a here-document
+GIT_DIFF = ("git diff", "git --no-pager diff", "git diff HEAD")  # commands that show the changes
 _NAMES_SHOWN = 200
 _COMMAND_SHOWN = 300  # characters of an earlier command
 
@@ -73,37 +73,6 @@ class Driver(Protocol):
         """Return the answer to the present prompt; None: no more will come."""
 
 
-class HumanDriver:
-    """A person, asked line by line.
-
-    Args:
-        ask: Shows the present state and returns a line; None when no more will come.
-    """
-
-    def __init__(self, ask: Callable[[AutoExploreCopilot], str | None]) -> None:
-        self._ask = ask
-
-    def reply(self, copilot: AutoExploreCopilot) -> str | None:
-        while (line := self._ask(copilot)) is not None and not line.strip():
-            pass
-        return line
-
-
-class ModelDriver:
-    """A chat model, which is shown the instructions and the present prompt and no more.
-
-    Args:
-        endpoint: Where the model is.
-    """
-
-    def __init__(self, endpoint: ChatEndpoint) -> None:
-        self.endpoint = endpoint
-
-    def reply(self, copilot: AutoExploreCopilot) -> str:
-        """Return the model's answer to the present prompt; see `ChatEndpoint.answer`."""
-        return self.endpoint.answer(copilot.instructions, copilot.prompt())
-
-
 @dataclass(frozen=True)
 class PromptContent:
     """The parts of the sandbox's state that a prompt shows.
@@ -135,7 +104,9 @@ class AutoExploreCopilot:
         shown: How much a prompt holds.
         limits: What programs in the sandbox may use.
         unsafe: Run `python` and `pip` without isolation where there is none.
+        environment: The folder of a Python environment, such as `.venv`, whose Python and pytest run in the sandbox.
         commands: Further commands by name; each is called with what stands behind the name.
+        chained: Run the commands that `&&` joins in turn, as long as they succeed; else only the first of several.
 
     Attributes:
         sandbox: The sandbox.
@@ -156,7 +127,9 @@ class AutoExploreCopilot:
         shown: PromptContent | None = None,
         limits: Limits | None = None,
         unsafe: bool = False,
+        environment: str | Path | None = None,
         commands: Mapping[str, TaskCommand] | None = None,
+        chained: bool = False,
     ) -> None:
         require_choice("mode", mode, MODES)
         steps = check_count("steps", steps)
@@ -168,8 +141,9 @@ class AutoExploreCopilot:
         self.steps = steps
         self.turns: list[Turn] = []
         self.ending: Ending | None = None
-        self.sandbox = AutoExploreSandbox(repository, limits=limits, unsafe=unsafe)
+        self.sandbox = AutoExploreSandbox(repository, limits=limits, unsafe=unsafe, environment=environment)
         self._commands = dict(commands or {})
+        self._chained = chained
         self._page = 0
 
     def __enter__(self) -> AutoExploreCopilot:
@@ -200,7 +174,8 @@ class AutoExploreCopilot:
     @property
     def instructions(self) -> str:
         """The part of a prompt that never changes: the commands, and how to end."""
-        return instructions(self.mode, {name: each.about for name, each in self._commands.items()})
+        more = dict(_words()["in_environment"]) if self.sandbox.environment else {}
+        return instructions(self.mode, more | {name: each.about for name, each in self._commands.items()})
 
     @property
     def _pages(self) -> int:
@@ -252,7 +227,9 @@ class AutoExploreCopilot:
             raise UsageError("the copilot has come to an end: make a new one")
         choices = self.choices()
         labels, commands = [each.label for each in choices], [each.command for each in choices]
-        reading = read_answer(answer, commands, labels=labels, free=Shell(FINAL[self.mode], self._commands))
+        reading = read_answer(
+            answer, commands, labels=labels, free=Shell(FINAL[self.mode], self._commands, self._chained)
+        )
         command = None if reading.command is None else escape_surrogates(reading.command)
         result = _answer(self._unreadable(reading), 2) if command is None else self._execute(command)
         if reading.left_over:
@@ -299,10 +276,14 @@ class AutoExploreCopilot:
         words = _words()
         is_listed = self.shown.choices and command in self._listed()
         line = _line_of(command) if is_listed else command.strip()
-        parts = None if is_listed else cd_first(line)
-        if parts is not None:
-            result = self._execute(parts[0])
-            return result if result.exit_code else self._execute(parts[1])
+        first, *others = [line] if is_listed else in_turn(line)
+        if others:
+            result = self._execute(first)
+            for each in others:
+                if result.exit_code or self.ending is not None:
+                    break
+                result = _after(result, self._execute(each))
+            return result
         if line in (NEXT, PREVIOUS) and self.shown.choices:
             self._page = max(0, self._page + (1 if line == NEXT else -1))
             self._listed()
@@ -313,6 +294,8 @@ class AutoExploreCopilot:
         edits = parsed(line) if word in EDITORS and self.mode == "change" else None
         if edits is not None and edits.given is not None:
             return self.sandbox.edit(edits.given)
+        if self.sandbox.environment and line in GIT_DIFF:
+            return CommandResult(self.sandbox.diff(), "", 0)
         if word not in ENDS:
             folder = self.sandbox.cwd
             result = self.sandbox.execute(line)
@@ -374,6 +357,10 @@ def describe(result: CommandResult, characters: int) -> str:
     if result.exit_code:
         parts.append(f"[exit code {result.exit_code}]")
     return "\n".join(parts) or "(no output)"
+
+
+def _after(before: CommandResult, result: CommandResult) -> CommandResult:
+    return result._replace(stdout=before.stdout + result.stdout, stderr=before.stderr + result.stderr)
 
 
 def _briefly(command: str | None) -> str:

@@ -74,10 +74,11 @@ class Shell:
     Args:
         final: The command that a final answer stands for: `answer`, `id`, or `exit`, which takes no text.
         more: The names of further commands, each a line of its own.
+        chained: Whether commands that `&&` joins are one.
     """
 
-    def __init__(self, final: str = "answer", more: Collection[str] = ()) -> None:
-        self._final, self._more = final, more
+    def __init__(self, final: str = "answer", more: Collection[str] = (), chained: bool = False) -> None:
+        self._final, self._more, self._chained = final, more, chained
         self._edits = final == "exit"
         self._words = WORDS | _DONE if self._edits else WORDS
 
@@ -94,7 +95,7 @@ class Shell:
             return None
         word, parts = first_word(line), line.split()
         several = word in SHELLS or (word in WORDS - {"answer"} and not parsed(line))
-        command, left_over = first_command(said) if several else (tidy(bare(said)), 0)
+        command, left_over = first_command(said, self._chained) if several else (tidy(bare(said)), 0)
         return Reading(self._end(command) if len(parts) == 1 else command, "bare", "", left_over)
 
     def read(self, said: str) -> Reading | None:
@@ -129,7 +130,7 @@ class Shell:
         command = self._of_value(calls[0])
         if command is None:
             return None
-        line, left_over = first_command(command)
+        line, left_over = first_command(command, self._chained)
         return Reading(self._meant(line), "tool call", "", left_over + len(calls) - 1)
 
     def _of_value(self, value: object) -> str | None:
@@ -190,7 +191,7 @@ class Shell:
         if brackets is not None:
             word = "answer" if brackets[1].lower() in _DONE else brackets[1].lower()
             field = self._meant(f"{word} {brackets[2]}") if word in WORDS else brackets[2]
-        command, left_over = first_command(field)
+        command, left_over = first_command(field, self._chained)
         if (
             not fenced
             and "<<" not in field
@@ -201,7 +202,7 @@ class Shell:
         if word not in WORDS and not PROGRAM.fullmatch(word) and word not in self._more:
             return None
         if not fenced:  # what follows on other lines is no command
-            left_over = 0 if "\n" in command else first_command(field.partition("\n")[0]).left_over
+            left_over = 0 if "\n" in command else first_command(field.partition("\n")[0], self._chained).left_over
         return Reading(self._end(command), "action", said[: label.start()], left_over)
 
     def _given(self, said: str, parts: Sequence[AnswerPart], *forms: str) -> Reading | None:
@@ -209,7 +210,7 @@ class Shell:
         found: Reading | None = None
         for part in parts:
             for text in self._commands_of(part) if part.form in forms else ():
-                command, left_over = first_command(text)
+                command, left_over = first_command(text, self._chained)
                 if not command or (part.form == "fence" and not self._is_command(command, left_over, text, part)):
                     continue
                 if found is not None:
@@ -259,7 +260,7 @@ class Shell:
             length = document_end(said[begin:]) if "<<" in said[begin:end] and documents <= _MOST_DOCUMENTS else 0
             end = max(end, begin + length)
             line = said[begin:end] if length else bare(said[found.start() : end])
-            command, left_over = first_command(line)
+            command, left_over = first_command(line, self._chained)
             word = first_word(command)
             if word not in WORDS or not (length or "<<" in command or parsed(command)) or is_prose(line):
                 continue
@@ -287,7 +288,7 @@ class Shell:
         """Return the first words in backquotes that are a command; one that ends the work only if that is meant."""
         end: str | None = None
         for quoted in islice(QUOTED.finditer(said), MOST_TRIED):
-            line, left_over = first_command(unquoted(quoted))
+            line, left_over = first_command(unquoted(quoted), self._chained)
             words = line.split()
             if not words or words[0] not in WORDS or not (len(words) > 1 or words[0] in ("ls", "cd", "exit", "pwd")):
                 continue

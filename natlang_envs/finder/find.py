@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import cache
 from math import fsum
 from typing import Literal, NamedTuple
 
@@ -102,7 +104,12 @@ def find(index: FileIndex, question: str, top: int = TOP, kind: Literal["code", 
         index.make_anew()
         ranking = rank(index.postings, question)
     of_kind = {path: share for path, share in ranking.shares.items() if kind in ("all", kind_of(path))}
-    distinct = _without_copies(index, of_kind)
+
+    @cache
+    def lines_of(path: str) -> list[str]:
+        return read_text(index.repository, path).splitlines()
+
+    distinct = _without_copies(lines_of, of_kind)
     if not distinct:
         return Answer((), 0.0)
     best = list(distinct)[:top]
@@ -110,14 +117,15 @@ def find(index: FileIndex, question: str, top: int = TOP, kind: Literal["code", 
     first = list(distinct)[:FIRST]
     share = sum(distinct[path] for path in first) / sum(distinct.values())
     chance = chance_of(share, max(ranking.met[path] for path in first))
-    return Answer(tuple(_look_at(index, path, distinct[path], ranking.rarity) for path in best), chance)
+    found = (_look_at(path, lines_of(path), distinct[path], ranking.rarity) for path in best)
+    return Answer(tuple(found), chance)
 
 
-def _without_copies(index: FileIndex, shares: dict[str, float]) -> dict[str, float]:
+def _without_copies(lines_of: Callable[[str], list[str]], shares: dict[str, float]) -> dict[str, float]:
     """Return the files without copies of each other; of copies the shortest stays, with the share of all."""
     kept: list[tuple[str, frozenset[str], float]] = []
     for path in list(shares)[:_COMPARED]:
-        lines = frozenset(line.strip() for line in read_text(index.repository, path).splitlines() if line.strip())
+        lines = frozenset(line.strip() for line in lines_of(path) if line.strip())
         for number, (other, theirs, share) in enumerate(kept):
             if _same(lines, theirs):
                 shorter = min((len(theirs), len(other), other), (len(lines), len(path), path))
@@ -134,8 +142,7 @@ def _same(one: frozenset[str], other: frozenset[str]) -> bool:
     return one == other or (smaller >= _FEWEST and len(one & other) >= _COPIED * smaller)
 
 
-def _look_at(index: FileIndex, path: str, share: float, rarity: dict[str, float]) -> FoundFile:
-    text = read_text(index.repository, path).splitlines()
+def _look_at(path: str, text: list[str], share: float, rarity: dict[str, float]) -> FoundFile:
     words = {number: here for number, line in enumerate(text) if (here := _words_in(line, rarity))}
     known = frozenset[str]()  # what the line before has
 

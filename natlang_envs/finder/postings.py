@@ -8,9 +8,9 @@ from __future__ import annotations
 import gc
 import sqlite3
 from array import array
-from collections import Counter, defaultdict
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -18,14 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from natlang_envs.errors import UsageError
-from natlang_envs.finder.documents import Document
+from natlang_envs.finder.documents import END, Document, terms_of
 
 Numbers: TypeAlias = npt.NDArray[Any]
 
 _BITS = 6  # of how often a term stands in a stretch; the other 26 are the stretch's number
 _MOST = (1 << _BITS) - 1
 _ROOM = 1 << (32 - _BITS)  # stretches
-_AT_ONCE = 4_000_000  # postings that are collected before they are written
+_AT_ONCE = 2_000_000  # words that are collected before they are written
 
 
 class Busy(Exception):  # noqa: N818 - nothing went wrong
@@ -121,31 +121,11 @@ class Postings:
 
     def _add(self, documents: Iterable[Document]) -> None:
         stretch = self._db.execute("select coalesce(max(stretches), 0) from made").fetchone()[0]
-        begun, waiting = stretch, 0
-        postings: defaultdict[str, list[int]] = defaultdict(list)
+        writer = _Writer(self._db, stretch)
         for document in documents:
-            if stretch + len(document.blocks) > _ROOM:
-                raise UsageError("this folder has more text than an index can hold: ask about a folder in it")
-            lengths = array("H", (min(len(words), 65_535) for words in document.blocks))
-            self._db.execute("insert into files values (?, ?, ?)", (document.path, stretch, lengths.tobytes()))
-            for words, fields in zip(document.blocks, document.fields, strict=True):
-                counts = Counter(words)
-                counts.update(fields)
-                number = stretch << _BITS
-                for term, count in counts.items():
-                    postings[term].append(number + (count if count < _MOST else _MOST))
-                waiting += len(counts)
-                stretch += 1
-            if waiting > _AT_ONCE:
-                self._write(postings, begun)
-                postings.clear()
-                begun, waiting = stretch, 0
-        self._write(postings, begun)
-        self._db.execute("insert into made values (?)", (stretch,))
-
-    def _write(self, postings: dict[str, list[int]], first: int) -> None:
-        rows = ((term, first, array("I", found).tobytes()) for term, found in sorted(postings.items()))
-        self._db.executemany("insert into postings values (?, ?, ?)", rows)
+            writer.add(document)
+        writer.write()
+        self._db.execute("insert into made values (?)", (writer.end,))
 
     @property
     def documents(self) -> int:
@@ -170,6 +150,84 @@ class Postings:
         files = self.file_of[stretches]
         alive = files >= 0
         return TermHits(stretches[alive], files[alive], (packed[alive] & _MOST).astype(np.int64))
+
+
+class _Numbers(dict[str, int]):
+    """Numbers words in the order in which they are asked for."""
+
+    def __missing__(self, word: str) -> int:
+        number = self[word] = len(self)
+        return number
+
+
+class _Writer:
+    """Numbers the words and names of files, collects the numbers in a row, and writes what they make, many at once."""
+
+    def __init__(self, db: sqlite3.Connection, first: int) -> None:
+        self._db = db
+        self._first = self.end = first
+        self._number_of = _Numbers({END: 0})
+        self._term_numbers = _Numbers()
+        self._terms, self._terms_until = array("I"), array("Q", [0])  # of all words; those of a word end there
+        self._forget()
+
+    def _forget(self) -> None:
+        self._first = self.end
+        self._paths: list[tuple[str, int]] = []  # with the first stretch of each
+        self._words, self._names, self._places = array("I"), array("I"), array("I")
+
+    def add(self, document: Document) -> None:
+        stretches = document.words.count(END)
+        if self.end + stretches > _ROOM:
+            raise UsageError("this folder has more text than an index can hold: ask about a folder in it")
+        self._paths.append((document.path, self.end))
+        self._words.extend(map(self._number_of.__getitem__, document.words))
+        self._names.extend(map(self._number_of.__getitem__, document.names))
+        self._places.extend(map(self.end.__add__, document.names.values()))
+        self.end += stretches
+        if len(self._words) > _AT_ONCE:
+            self.write()
+
+    def write(self) -> None:
+        for word in islice(self._number_of, len(self._terms_until) - 1, None):
+            self._terms.extend(map(self._term_numbers.__getitem__, terms_of(word)))
+            self._terms_until.append(len(self._terms))
+        until = np.frombuffer(self._terms_until, np.uint64).astype(np.int64)
+        words = np.frombuffer(self._words, np.uint32)
+        stretches = np.cumsum(words == 0, dtype=np.uint32)  # of this batch
+        self._write_files(np.bincount(stretches, np.diff(until)[words], minlength=self.end - self._first))
+        words = np.concatenate([words, np.frombuffer(self._names, np.uint32)])
+        stretches = np.concatenate([stretches + np.uint32(self._first), np.frombuffer(self._places, np.uint32)])
+        self._write_postings(*np.unique(self._keys(words, stretches, until), return_counts=True))
+        self._forget()
+
+    def _write_files(self, lengths: Numbers) -> None:
+        lengths = np.minimum(lengths, 65_535).astype(np.uint16)
+        ends = [*(first for _, first in self._paths), self.end][1:]
+        rows = (
+            (path, first, lengths[first - self._first : end - self._first].tobytes())
+            for (path, first), end in zip(self._paths, ends, strict=True)
+        )
+        self._db.executemany("insert into files values (?, ?, ?)", rows)
+
+    def _keys(self, words: Numbers, stretches: Numbers, until: Numbers) -> Numbers:
+        """Return the number of each term of these words, above that of the stretch."""
+        counts = np.diff(until)[words]
+        ends = np.cumsum(counts)
+        places = np.arange(int(counts.sum())) + np.repeat(until[1:][words] - ends, counts)
+        terms = np.frombuffer(self._terms, np.uint32)[places]
+        return terms.astype(np.uint64) << np.uint64(32) | np.repeat(stretches, counts)
+
+    def _write_postings(self, keys: Numbers, times: Numbers) -> None:
+        packed = (keys << np.uint64(_BITS)).astype(np.uint32) | np.minimum(times, _MOST).astype(np.uint32)
+        whole = packed.tobytes()
+        numbers, begins = np.unique(keys >> np.uint64(32), return_index=True)
+        ends = packed.itemsize * np.append(begins, packed.size)[1:]
+        of_number = list(self._term_numbers)
+        names = map(of_number.__getitem__, numbers.tolist())
+        found = sorted(zip(names, (packed.itemsize * begins).tolist(), ends.tolist(), strict=True))
+        rows = ((term, self._first, whole[begin:end]) for term, begin, end in found)
+        self._db.executemany("insert into postings values (?, ?, ?)", rows)
 
 
 @contextmanager

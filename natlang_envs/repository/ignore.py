@@ -16,13 +16,15 @@ import re
 import subprocess
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from natlang_envs.errors import UsageError
 from natlang_envs.repository.entries import FILE_FLAGS, NOT_REGULAR, read_regular
 from natlang_envs.repository.wildmatch import wildmatch
 
+Ignored: TypeAlias = bool | Literal["built"]  # whether it is there: all of it, none, or what a build wrote
 IGNORE_FILE = ".gitignore"
 LARGEST = 1 << 20  # bytes of a file of rules
 _SECONDS = 5.0  # for git to say where the user's rules are
@@ -96,8 +98,18 @@ def is_ignored(rules: Sequence[Rule], path: bytes, folder: bool) -> bool:
     return False
 
 
-def rules_in(folder: int, base: bytes, patience: Patience) -> tuple[Rule, ...]:
-    return _rules_of(IGNORE_FILE, base, FILE_FLAGS, patience, folder)
+def rules_in(folder: int, base: bytes, patience: Patience, below: bool, built: bool) -> tuple[Rule, ...]:
+    """Return the rules of an open folder, which is the repository's own or `below` it.
+
+    With `built`, rules outside the repository and of its top leave out no file that a build writes for Python.
+    Most programs that make a virtual environment put the rule `*` in it; in one without rules that is the rule, too.
+    """
+    rules = _rules_of(IGNORE_FILE, base, FILE_FLAGS, patience, folder)
+    if below and not rules:
+        with suppress(OSError):
+            os.stat("pyvenv.cfg", dir_fd=folder, follow_symlinks=False)
+            return read_rules(b"*", base)
+    return rules + (read_rules(b"!*.py\n!*.so\n!*.mo", base) if built and not below else ())
 
 
 def _rules_of(

@@ -30,7 +30,7 @@ from natlang_envs.repository.entries import (
     open_folder,
     read_part,
 )
-from natlang_envs.repository.ignore import Patience, Rule, leaves_out, rules_above, rules_in
+from natlang_envs.repository.ignore import Ignored, Patience, Rule, leaves_out, rules_above, rules_in
 from natlang_envs.repository.names import is_git, of_entry, on_disk, parts_of, shown
 
 _T = TypeVar("_T")
@@ -63,7 +63,7 @@ class Repository:
 
     Args:
         path: The real path of the folder.
-        ignored: Whether what git ignores is there, too.
+        ignored: Whether what git ignores is there, too; `"built"`: only what a build writes for Python.
 
     Attributes:
         name: The name of the folder.
@@ -74,9 +74,9 @@ class Repository:
         barred: What else is there but cannot be read (devices, sockets, no permission), and why.
     """
 
-    def __init__(self, path: Path, ignored: bool = True) -> None:
+    def __init__(self, path: Path, ignored: Ignored = True) -> None:
         self.path = path
-        self._ignored = ignored
+        self._ignored: Ignored = ignored
         self.name = shown(path.name) or "root"
         self._folders: dict[str, Folder] = {}
         self._marks: dict[str, Mark] = {}
@@ -98,7 +98,7 @@ class Repository:
 
     def _index(self, root: int) -> None:
         patience = Patience()
-        rules, top = ((), b"") if self._ignored else rules_above(self.path, patience)
+        rules, top = ((), b"") if self._ignored is True else rules_above(self.path, patience)
         waiting: list[tuple[str, tuple[bytes, ...], tuple[Rule, ...]]] = [("", (), rules)]
         while waiting:
             path, parts, rules = waiting.pop()
@@ -107,8 +107,8 @@ class Repository:
             try:
                 with open_beneath(root, parts) as opened, os.scandir(opened) as entries:
                     base = top + b"".join(part + b"/" for part in parts)
-                    if not self._ignored:
-                        rules += rules_in(opened, base, patience)
+                    if self._ignored is not True:
+                        rules += rules_in(opened, base, patience, bool(parts), self._ignored == "built")
                     for entry in entries:
                         name = of_entry(entry)
                         if is_git(name):
@@ -166,7 +166,7 @@ class Repository:
     @property
     def shows_ignored(self) -> bool:
         """Whether files that git ignores are included."""
-        return self._ignored
+        return self._ignored is True
 
     def folder(self, path: str) -> Folder:
         """Return a folder."""
@@ -359,17 +359,17 @@ class Repository:
             self._others[folder.path] = tuple(sorted({*self._others.get(folder.path, ()), *barred}))
 
 
-_opened: dict[tuple[Path, bool], Repository] = {}
+_opened: dict[tuple[Path, Ignored], Repository] = {}
 _lock = threading.Lock()
 
 
-def open_repository(path: str | Path, *, again: bool = False, ignored: bool = True) -> Repository:
+def open_repository(path: str | Path, *, again: bool = False, ignored: Ignored = True) -> Repository:
     """Index a folder, or return the index of this process.
 
     Args:
         path: The folder.
         again: Index it again, because files changed.
-        ignored: Index what git ignores, too; without it that is not there.
+        ignored: Index what git ignores, too, or of that only what is `"built"` for Python: `*.py`, `*.so` and `*.mo`.
 
     Raises:
         UsageError: It is missing, is a file, cannot be read, or holds no file.
@@ -391,7 +391,7 @@ def open_repository(path: str | Path, *, again: bool = False, ignored: bool = Tr
     except OSError as error:
         raise UsageError(f"{wrong} cannot be read ({error.strerror}): give a readable folder") from None
     if not repository.files:
-        beside = "" if ignored else ", or show those that git ignores with --ignored"
+        beside = "" if ignored is True else ", or show those that git ignores with --ignored"
         raise UsageError(f"{wrong} holds no readable file: give a folder with files{beside}")
     with _lock:
         if not again:

@@ -30,7 +30,7 @@ def words_of(text: str) -> list[str]:
 @lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
     """Return a word without an ending such as that of a plural."""
-    return _ENDING.sub("", word)
+    return _ENDING.sub("", word) if word[-1:] in "gdse" else word
 
 
 def question_words(question: str) -> tuple[str, ...]:
@@ -62,8 +62,9 @@ def telling_words(question: str) -> tuple[str, ...]:
 
 class _Pieces(dict[str, tuple[str, ...]]):
     def __missing__(self, word: str) -> tuple[str, ...]:
-        pieces = _HUMP.split(word)
-        found = (stem(word.lower()), *(stem(piece.lower()) for piece in pieces if len(pieces) > 1))
+        found = (stem(word.lower()),)
+        if not word.islower() and len(pieces := _HUMP.split(word)) > 1:
+            found += (*(stem(piece.lower()) for piece in pieces),)
         if len(self) < _KEPT:
             self[word] = found
         return found

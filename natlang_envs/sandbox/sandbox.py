@@ -31,6 +31,7 @@ from natlang_envs.sandbox.commands.context import (
 from natlang_envs.sandbox.commands.parser import CommandLine, ParseError, parse
 from natlang_envs.sandbox.commands.table import NATIVE
 from natlang_envs.sandbox.commands.writing import write_edits
+from natlang_envs.sandbox.isolation.environments import find_environment
 from natlang_envs.sandbox.isolation.isolation import Completed, Isolation, Limits, find_isolation
 from natlang_envs.sandbox.judging import command, shadowing, shown
 from natlang_envs.spaces import escape_surrogates
@@ -99,18 +100,27 @@ class AutoExploreSandbox:
         limits: What programs may use; `disk` is also the most bytes that changed files may hold together, `output` the
             most bytes of standard output of any command, and `seconds` the most time of any command.
         unsafe: Run `python` and `pip` without isolation where there is none.
+        environment: The folder of a Python environment, such as `.venv`. Programs are its Python, of whatever version,
+            with its packages, which they cannot change; `pytest` is a command, too, and `src` is on the path.
 
     Raises:
-        UsageError: The repository is not usable.
+        UsageError: The repository or the environment is not usable.
     """
 
     def __init__(
-        self, repository: str | Path | Repository, *, limits: Limits | None = None, unsafe: bool = False
+        self,
+        repository: str | Path | Repository,
+        *,
+        limits: Limits | None = None,
+        unsafe: bool = False,
+        environment: str | Path | None = None,
     ) -> None:
         self.repository = repository if isinstance(repository, Repository) else open_repository(repository)
         self.limits = limits or Limits()
         check_flag("unsafe", unsafe)
         self._unsafe = unsafe
+        self.environment = None if environment is None else find_environment(environment)
+        self._programs = PROGRAMS | ({"pytest": "pytest"} if self.environment else {})
         self._context = CommandContext(Overlay(self.repository, self.limits.disk))
         self._closed = False
         self.turn = (os.getpid(), threading.RLock())  # the process that it is of, and whose turn it is
@@ -152,8 +162,8 @@ class AutoExploreSandbox:
                 stages.append(stages[-1].then)
             last = stages[-1]
             for name in (stage.words[0] for stage in stages):
-                if name not in NATIVE and name not in PROGRAMS:
-                    known = ", ".join(sorted({*NATIVE, *PROGRAMS.values()}))
+                if name not in NATIVE and name not in self._programs:
+                    known = ", ".join(sorted({*NATIVE, *self._programs.values()}))
                     raise CommandError(f"{escape_surrogates(name)}: command not found (there are {known})", 127)  # noqa: TRY301
             target = None if last.target is None else resolve_target(self._context, last.target)
         except ParseError as error:
@@ -227,11 +237,11 @@ class AutoExploreSandbox:
         if name in NATIVE:
             self._context.given = given
             done = self._answer(name, words, limit)
-        elif given and (PROGRAMS[name] != "python" or words[:1] not in ([], ["-"]) or len(given) > MAX_CODE):
+        elif given and (self._programs[name] != "python" or words[:1] not in ([], ["-"]) or len(given) > MAX_CODE):
             done = _failed(2, f"{name}: {NO_INPUT}")
         else:
             code = ["-c", os.fsdecode(given), *words[1:]] if given else words
-            done = self._run((PROGRAMS[name], *code))
+            done = self._run((self._programs[name], *code))
         if stage.errors:
             joined = done.stdout + done.stderr if stage.errors == "&1" else done.stdout
             done = done._replace(stdout=joined, stderr=b"")
@@ -285,6 +295,8 @@ class AutoExploreSandbox:
         layered = len(self.repository.files) > MANY and isolation.lays()
         work = (LayeredFolder if layered else WorkFolder)(overlay, self.limits.disk, self.limits.seconds)
         work.beside = beside or {}
+        if self.environment:
+            work.environment, work.original = self.environment, self.repository.path
         try:
             return isolation.run(argv, work, cwd, self.limits)
         except TooMuch as error:

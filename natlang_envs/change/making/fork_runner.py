@@ -19,11 +19,12 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path, PurePosixPath
 from types import TracebackType
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from natlang_envs.errors import UsageError
 from natlang_envs.repository.mutations import edits
@@ -38,6 +39,15 @@ _ENVIRONMENT = {"PYTHONHASHSEED": "0", "TZ": "UTC", "LC_ALL": "C.UTF-8", "PYTEST
 _NOT_COPIED = (".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", ".tox", ".nox")
 
 Reply = dict[str, Any]
+Tell = Callable[[str, int, int], None]  # is told what is done, how much of it, and how much there is
+
+
+def counting(tell: Tell | None, what: str, begun: int, most: int, total: int) -> Callable[[], None]:
+    """Return a function that counts calls, `most` at most, on from `begun`, and tells them."""
+    if tell is None:
+        return _say_nothing
+    calls = count(1)
+    return lambda: tell(what, begun + min(next(calls), most), total)
 
 
 @dataclass(frozen=True)
@@ -143,7 +153,8 @@ class Runner:
         without: Tests and files of tests that are left out.
 
     Attributes:
-        dropped: Options of the repository's configuration that are left out, since this pytest does not know them.
+        told: Is called when a run is done.
+        dropped: Settings of the repository that are left out, since this pytest does not know them.
 
     Raises:
         UsageError: Pytest is not installed, or does not start with the repository's configuration.
@@ -154,6 +165,7 @@ class Runner:
         without: Iterable[str] = (),
     ) -> None:  # fmt: skip
         self.tested = tested
+        self.told: Callable[[], None] = _say_nothing
         self._folder = tempfile.TemporaryDirectory(prefix="natlang-changing-")
         self.root = Path(self._folder.name).resolve() / "repository"
         shutil.copytree(tested.root, self.root, symlinks=True, ignore=_not_copied)
@@ -162,15 +174,17 @@ class Runner:
         command = [python, "-P", "-s", str(_WORKER), str(self.root), str(seconds), self._folder.name, *rewriting]
         command += [each.replace("{root}", str(self.root)) for each in tested.arguments]
         self._python = python
+        self.dropped: list[str] = []
         self._start([*command, *left, *tested.tests])
         # Importing takes this long; with an edit it may take not much longer.
         (first,) = self.ask({}, [{"tests": []}])
-        self.dropped, options = kept_options(first.get("said", ""), self.root)
-        if self.dropped:
+        while unknown := unknown_settings(first.get("said", ""), self.root, self.dropped):
+            self.dropped += unknown.names
+            command += unknown.remedy
             self._process.kill()
             self._process.communicate()
-            self._start([*command, "-o", f"addopts={shlex.join(options)}", *left, *tested.tests])
-            self.ask({}, [{"tests": []}])
+            self._start([*command, *left, *tested.tests])
+            (first,) = self.ask({}, [{"tests": []}])
 
     def _start(self, command: list[str]) -> None:
         self._process = subprocess.Popen(
@@ -201,7 +215,10 @@ class Runner:
         with contextlib.suppress(BrokenPipeError):  # the process has ended; why is seen below
             self._process.stdin.write(json.dumps(request).encode() + b"\n")
             self._process.stdin.flush()
-        replies = [self._process.stdout.readline() for _ in jobs]
+        replies: list[bytes] = []
+        for _ in jobs:
+            replies.append(self._process.stdout.readline())
+            self.told()
         if not all(replies):
             if self._process.wait() == NO_PYTEST:
                 raise UsageError(f"{self._python} has no pytest, which runs the tests: pip install pytest")
@@ -209,16 +226,26 @@ class Runner:
         return [json.loads(reply) for reply in replies]
 
 
-def kept_options(said: str, root: Path) -> tuple[list[str], list[str]]:
-    """Sort the options of the repository's configuration by what pytest wrote to standard error.
+def _say_nothing() -> None:
+    pass
 
-    Returns:
-        Those that this pytest does not know, with their values, and the others; nothing where it named none.
-    """
+
+class UnknownSettings(NamedTuple):
+    """Settings of a repository that this pytest does not know, and the arguments with which it starts without them."""
+
+    names: list[str]
+    remedy: list[str]
+
+
+def unknown_settings(said: str, root: Path, known: Collection[str] = ()) -> UnknownSettings | None:
+    """Return the settings that pytest does not start with, by what it wrote; None where it named no new ones."""
+    named = re.findall(r"PytestConfigWarning: Unknown config option: (\S+)", said)
+    if new := [each for each in dict.fromkeys(named) if each not in known]:
+        return UnknownSettings(new, ["-W", "ignore::pytest.PytestConfigWarning"])
     unknown = re.search(r"error: unrecognized arguments: (.*)", said)
-    named = re.search(r"inifile: (.*)", said)
-    if unknown is None or named is None or not (file := Path(named[1])).is_relative_to(root):
-        return [], []
+    where = re.search(r"inifile: (.*)", said)
+    if unknown is None or where is None or not (file := Path(where[1])).is_relative_to(root):
+        return None
     dropped: list[str] = []
     kept: list[str] = []
     dropping = False
@@ -226,7 +253,9 @@ def kept_options(said: str, root: Path) -> tuple[list[str], list[str]]:
         # A value of its own belongs to the option before it.
         dropping = each in unknown[1].split() if each.startswith("-") else dropping
         (dropped if dropping else kept).append(each)
-    return dropped, kept
+    if not set(dropped) - set(known):
+        return None
+    return UnknownSettings(dropped, ["-o", f"addopts={shlex.join(kept)}"])
 
 
 def _options_of(file: Path) -> list[str]:

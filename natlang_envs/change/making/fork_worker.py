@@ -122,8 +122,9 @@ class ForkSession:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         for each in gc.get_objects():
-            if isinstance(each, FunctionType):
+            if type(each) is FunctionType:  # a proxy may refuse `isinstance`
                 code = each.__code__
                 self.functions[code.co_filename, code.co_name, code.co_firstlineno].append(each)
         items = {item.nodeid: item for item in session.items}
@@ -312,14 +313,16 @@ def _batch(
 ) -> float:
     """Do a batch in a fork and write a line for each of its jobs; return the processor time that its fork took.
 
-    What pytest writes to standard error goes to the file `errors`, and is told where a job has no other reply.
+    What pytest writes goes to the file `errors`, and is told where a job has no other reply.
     """
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         os.setsid()
-        os.dup2(os.open(errors, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
+        written = os.open(errors, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
+        os.dup2(written, 1)
+        os.dup2(written, 2)
         _texts.update(batch["overlay"])
         session = ForkSession(batch, seconds, root, writing)
         signal.signal(signal.SIGPROF, lambda _number, _frame: session.give_up())

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from natlang_envs.change.making.code_locations import CodeLocations
-from natlang_envs.change.making.fork_runner import SECONDS, Runner, SourcesWithTests, outcome_of
+from natlang_envs.change.making.fork_runner import SECONDS, Runner, SourcesWithTests, Tell, counting, outcome_of
 from natlang_envs.change.making.issues import HiddenNames
 from natlang_envs.change.making.outcome_tables import Scan, scan, tabulate
 from natlang_envs.change.making.usable_tests import usable
@@ -77,6 +77,7 @@ def make(
     more: bool = False,
     seconds: float = SECONDS,
     pythons: Sequence[str] = (),
+    tell: Tell | None = None,
 ) -> Iterator[Row]:
     """Make tasks and write them into a journal; yield its rows, those that were there before, too.
 
@@ -90,6 +91,7 @@ def make(
         more: Whether to add tasks that are more alike, in functions and operators, where the rules leave room.
         seconds: Of processor time that a run of all tests may take.
         pythons: Other interpreters under which a task must be the same; they need pytest.
+        tell: Is told the progress of seeking usable tests, and of trying the edits.
     """
     if count < 1:
         raise UsageError(f"{count} tasks: ask for one at least")
@@ -104,7 +106,7 @@ def make(
         with journal.open("r+b") as file:
             file.truncate(journal.read_bytes().rfind(b"\n") + 1)
     if not rows:
-        tests, left_out = usable(tested, seconds, (sys.executable, *pythons))
+        tests, left_out = usable(tested, seconds, (sys.executable, *pythons), tell)
         row = {**about, "asked": asked, "tests": tests, "left_out": {**tested.left_out, **left_out}}
         rows = [_write(journal, row)]
     with ExitStack() as stack:
@@ -113,10 +115,10 @@ def make(
             stack.enter_context(Runner(tested, seconds, python, messages, rows[0]["left_out"]))
             for python, messages in interpreters
         ]
-        yield from _Making(tested, journal, rows, runners).make(count, more)
+        yield from _Making(tested, journal, rows, runners).make(count, more, tell)
 
 
-def mutate(tested: SourcesWithTests, out: Path, count: int, seconds: float) -> Iterator[Row]:
+def mutate(tested: SourcesWithTests, out: Path, count: int, seconds: float, tell: Tell | None = None) -> Iterator[Row]:
     """Make tasks of a user's own repository, yield each row of `make`, and write the tasks into a file at the end.
 
     Until then a journal lies beside the file, from which an interrupted call continues.
@@ -126,6 +128,7 @@ def mutate(tested: SourcesWithTests, out: Path, count: int, seconds: float) -> I
         out: The file.
         count: The largest number of tasks.
         seconds: Of processor time, for a run of all tests.
+        tell: Is told the progress of seeking usable tests, and of trying the edits.
     """
     if out.suffix != ".jsonl":
         raise UsageError(f"{out} does not end in .jsonl, by which a file of tasks is known: choose another name")
@@ -133,10 +136,13 @@ def mutate(tested: SourcesWithTests, out: Path, count: int, seconds: float) -> I
         raise UsageError(f"{out} is there, and runs may have been played on it: choose another name, or delete it")
     journal = out.with_name(f"{out.stem}.journal")
     journal.parent.mkdir(parents=True, exist_ok=True)
-    finished = 0
-    for row in make(tested, journal, count, seconds=seconds):
+    finished, reached = 0, False
+    for row in make(tested, journal, count, seconds=seconds, tell=tell):
         finished += "issue" in row
+        reached = reached or any(lines != "0" for lines in row.get("base", ()))
         yield row
+    if not reached:
+        raise UsageError(f"no test of {tested.root} reaches its sources: do they import a copy that is installed?")
     if not finished:
         raise UsageError(f"no bug in {tested.root} is noticed by two tests and missed by one: add tests")
     write_task_file(journal, out, tested.root.name, YOURS, (".".join(platform.python_version_tuple()[:2]),))
@@ -158,14 +164,19 @@ class _Making:
         self._tables = {row["id"]: row for row in rows if "table" in row and "issue" not in row}
         self._finished = {row["id"]: row for row in rows if "issue" in row}
 
-    def make(self, count: int, more: bool) -> Iterator[Row]:
+    def make(self, count: int, more: bool, tell: Tell | None) -> Iterator[Row]:
         yield self._first
         runner, sources = self._runners[0], self._tested.sources
+        listed = {file: len(edits(text)) for file, text in sources.items()}
+        begun, total = 0, sum(listed.values())
         for file, text in sources.items():
+            runner.told = counting(tell, "edits", begun, listed[file], total)
+            begun += listed[file]
             if file not in self._scanned:
                 packed = _packed_scan(scan(runner, self._tests, file, text))
                 self._scanned[file] = _write(self._journal, {"scanned": file, **packed})
             yield self._scanned[file]
+        runner.told = counting(None, "", 0, 0, 0)
         scans = {file: _unpacked_scan(row) for file, row in self._scanned.items()}
         mutations = sorted(_mutations(self._tested, scans), key=lambda each: each.name)
         chosen = self._choose(mutations, count, more)

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from types import CellType, FrameType, FunctionType, MappingProxyType, ModuleType
 from typing import Any, cast
 
@@ -73,9 +74,13 @@ class LeftBehind:
             value, depth = look.popleft()
             if id(value) not in seen and depth <= DEPTH and value is not builtins.__dict__:
                 seen.add(id(value))
-                within = cast("Iterable[Any]", value) if isinstance(value, (tuple, frozenset)) else None
-                inside = self._note(value, own) if within is None else within
-                look += [(each, depth + 1) for each in inside if not isinstance(each, (str, int))]
+                with suppress(Exception):  # a proxy may refuse every question while nothing is behind it
+                    look += [(each, depth + 1) for each in self._inside(value, own)]
+
+    def _inside(self, value: Any, own: set[str]) -> Iterable[Any]:
+        if isinstance(value, (str, int)):
+            return ()
+        return cast("Iterable[Any]", value) if isinstance(value, (tuple, frozenset)) else self._note(value, own)
 
     def is_something(self) -> bool:
         """Tell whether something was left behind; what caches hold is forgotten."""
@@ -97,11 +102,11 @@ class LeftBehind:
             looks = [lambda: [value.cell_contents] if value != CellType() else []]
         elif isinstance(value, FunctionType):
             return [value.__defaults__, value.__kwdefaults__, *(value.__closure__ or ())]
-        elif hasattr(value, "cache_clear") and hasattr(value, "cache_info"):
-            self._caches.append(value)
-            value.cache_clear()
         elif isinstance(value, type):
             return [vars(value)] if value.__module__ in own else []
+        elif hasattr(value, "cache_clear") and hasattr(value, "cache_info"):
+            value.cache_clear()
+            self._caches.append(value)
         elif type(value).__module__ in own:
             slots = [name for each in type(value).__mro__ for name in getattr(each, "__slots__", ())]
             looks = [lambda: [getattr(value, name, None) for name in slots]] if slots else []

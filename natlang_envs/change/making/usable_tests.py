@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
-from natlang_envs.change.making.fork_runner import SECONDS, Reply, Runner, SourcesWithTests
+from natlang_envs.change.making.fork_runner import SECONDS, Reply, Runner, SourcesWithTests, Tell, counting
 from natlang_envs.errors import UsageError
 
 ROUNDS = 8  # of leaving out
@@ -20,7 +21,10 @@ _HOW: tuple[dict[str, Any], ...] = (  # the tests that are left run together
 
 
 def usable(
-    tested: SourcesWithTests, seconds: float = SECONDS, pythons: Sequence[str] = (sys.executable,)
+    tested: SourcesWithTests,
+    seconds: float = SECONDS,
+    pythons: Sequence[str] = (sys.executable,),
+    tell: Tell | None = None,
 ) -> tuple[list[str], dict[str, str]]:
     """Return the tests that can be used by all interpreters, in order, and what is left out with its reason."""
     left_out: dict[str, str] = {}
@@ -28,8 +32,9 @@ def usable(
     for number in range(ROUNDS * len(pythons)):
         python = pythons[number % len(pythons)]
         with Runner(tested, seconds, python, messages=True, without=left_out) as runner:
-            options = {f"pytest's option {each}": "is of a plugin, and plugins are off" for each in runner.dropped}
-            tests, more = _round(runner, seconds, thorough=number % len(pythons) == 0)
+            options = {f"pytest's setting {each}": "is of a plugin, and plugins are off" for each in runner.dropped}
+            told = partial(counting, tell, f"tests, round {number + 1}", 0)
+            tests, more = _round(runner, seconds, number % len(pythons) == 0, told)
         left_out |= {name: why if python == sys.executable else f"{why} ({python})" for name, why in more.items()}
         if not tests:
             first = "".join(f", such as {name}, which {why}" for name, why in list(left_out.items())[:1])
@@ -40,7 +45,9 @@ def usable(
     raise UsageError(f"the tests of {tested.root} fail now and then, others each time: run pytest there")
 
 
-def _round(runner: Runner, seconds: float, thorough: bool) -> tuple[list[str], dict[str, str]]:
+def _round(
+    runner: Runner, seconds: float, thorough: bool, told: Callable[[int, int], Callable[[], None]]
+) -> tuple[list[str], dict[str, str]]:
     """Return the tests that one interpreter can use, and the others; `thorough` runs each test alone too."""
     (first,) = runner.ask({}, [{"tests": []}])
     if "collected" not in first:
@@ -50,6 +57,8 @@ def _round(runner: Runner, seconds: float, thorough: bool) -> tuple[list[str], d
         # Pytest collects no more where one file fails; the others are seen in the next round.
         return ["?"], {name: f"cannot be imported: {_short(why)}" for name, why in first["unusable"].items()}
     tests: list[str] = first["collected"]
+    runs = 2 * len(tests) * thorough + len(_HOW)
+    runner.told = told(runs, runs)
     watched = {"alone": True, "messages": True, "watch": True}
     alone = runner.ask({}, [{"tests": [name], **watched} for name in tests] if thorough else [])
     replies = dict(zip(tests, alone, strict=False))
@@ -94,8 +103,9 @@ def _slow(took: dict[str, float], most: float) -> dict[str, str]:
 
 def _said(text: str) -> str:
     """Return what pytest said of why it does not start, in brackets: the line of the error, or the last one."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    telling = [line for line in lines if re.match(r"(pytest: |\S+: )?error: |E  |ERROR|\w*Error\b", line)] or lines
+    lines = [line.strip().removeprefix("INTERNALERROR> ") for line in text.splitlines() if line.strip()]
+    begins = re.compile(r"(pytest: |\S+: )?error: |E  |ERROR|[\w.]*(Error|Warning)\b")
+    telling = [*filter(begins.match, lines)] or lines
     return f" ({_short(telling[-1].removeprefix('E '))})" if telling else ""
 
 

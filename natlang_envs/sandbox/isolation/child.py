@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-import sysconfig
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -14,6 +13,7 @@ from pathlib import Path
 import natlang_envs
 from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.files import cache_folder
+from natlang_envs.sandbox.isolation.environments import SETTINGS, PythonEnvironment, settings_for_tests
 from natlang_envs.sandbox.isolation.watch import Completed
 
 PACKAGES = ".packages"
@@ -34,12 +34,14 @@ def running_python() -> Path:
 
 
 @lru_cache
-def interpreter_mounts() -> tuple[str, ...]:
+def interpreter_mounts(shown: PythonEnvironment | None = None) -> tuple[str, ...]:
     """Return bubblewrap's arguments: the same Python at /opt/python, or where it is if that is visible anyway.
 
-    Finding pip's files takes longer than running a program.
+    Of an environment its Python, and /opt, the folder above the program, becomes the environment. Finding pip's files
+    takes longer than running a program.
     """
-    inside = program = running_python()
+    inside = program = shown.program if shown else running_python()
+    version = shown.version if shown else f"3.{sys.version_info.minor}"
     prefix = program.parent.parent
     packages = [*_LIBRARIES.glob("python3*/*-packages"), *_LOCAL.glob("python3*/*-packages")]
     arguments: list[str] = []
@@ -48,13 +50,15 @@ def interpreter_mounts() -> tuple[str, ...]:
         arguments += [*folders("/opt/python", "/opt/python/bin"), "--ro-bind", str(program), str(inside)]
         arguments += ["--ro-bind", str(prefix / "lib"), "/opt/python/lib"]
         # A folder of its own: LD_LIBRARY_PATH reaches every program, and prefixes hold other libraries too.
-        shared = str(sysconfig.get_config_var("INSTSONAME") or "")
-        if shared.endswith(tuple("0123456789")) and (prefix / "lib" / shared).is_file():
-            arguments += [*folders("/opt/lib"), "--ro-bind", str(prefix / "lib" / shared), f"/opt/lib/{shared}"]
+        for shared in (prefix / "lib").glob(f"libpython{version}*.so.*"):
+            arguments += [*folders("/opt/lib"), "--ro-bind", str(shared), f"/opt/lib/{shared.name}"]
             arguments += ["--setenv", "LD_LIBRARY_PATH", "/opt/lib"]
         packages += [Path("/opt/python", each.relative_to(prefix)) for each in prefix.glob("lib/python3*/*-packages")]
+    elif shown:
+        inside = Path("/opt/python/bin", program.name)
+        arguments += [*folders("/opt"), "--symlink", str(prefix), "/opt/python"]
     arguments += [*folders("/opt/bin"), "--symlink", str(inside), PYTHON]
-    for more in ("3", f"3.{sys.version_info.minor}"):
+    for more in ("3", version):
         arguments += ["--symlink", "python", PYTHON + more]
     # What the machine has installed is not the program's, and neither are this suite and its data: they hold answers.
     suite = Path(natlang_envs.__file__).parent.resolve()
@@ -62,13 +66,25 @@ def interpreter_mounts() -> tuple[str, ...]:
     with suppress(RuntimeError):  # a user without a home has no cache
         own.append(cache_folder().resolve())
     below = [each for each in own if each.is_relative_to("/usr") and each.is_dir()]
+    packages = [] if shown and shown.shares_packages else packages
     packages += [each for each in below if not set(packages) & {*each.parents}]
     for each in sorted(packages):
         arguments += ["--perms", "0755", "--size", "4096", "--tmpfs", str(each), "--remount-ro", str(each)]
-    if tools := list(_tools()):
+    tools = [each for each in _tools() if not (shown and (shown.packages / each.name.partition("-")[0]).exists())]
+    if tools:
         arguments += [*folders(_TOOLS), "--setenv", "PYTHONPATH", _TOOLS]
     for tool in tools:
         arguments += ["--ro-bind", str(tool), f"{_TOOLS}/{tool.name}"]
+    if shown:
+        place = f"/opt/lib/python{version}"
+        arguments += [*folders("/opt/lib", place), "--ro-bind", str(shown.packages), f"{place}/site-packages"]
+        arguments += ["--ro-bind", str(SETTINGS), "/opt/pyvenv.cfg"]
+        for name in ("etc", "share"):
+            arguments += ["--ro-bind-try", str(shown.folder / name), f"/opt/{name}"]
+        # What is changed goes before a copy that the environment may hold.
+        arguments += ["--setenv", "PYTHONPATH", ":".join(("/work/src", *([_TOOLS] if tools else [])))]
+        for name, value in settings_for_tests("/tmp").items():
+            arguments += ["--setenv", name, value]
     return tuple(arguments)
 
 
@@ -130,12 +146,14 @@ def command_line(argv: Sequence[str], python: str) -> list[str] | Completed:
     """Return the command line that runs `argv`, or the answer where there is nothing to run."""
     if not argv:
         raise UsageError("nothing to run: give python or pip and its arguments")
-    name = require_choice("program", argv[0], ("python", "python3", "pip", "pip3"))
+    name = require_choice("program", argv[0], ("python", "python3", "pip", "pip3", "pytest"))
     rest = list(argv[1:])
     if any("\0" in each for each in rest):
         return Completed(REFUSED, b"", f"{name}: an argument holds a NUL\n".encode(), None)
     if name.startswith("python"):
         return [python, *rest]
+    if name == "pytest":
+        return [python, "-m", "pytest", *rest]
     if any(_NETWORK.match(each) for each in rest):
         return Completed(REFUSED, b"", OFFLINE, None)
     for index, each in enumerate(rest):

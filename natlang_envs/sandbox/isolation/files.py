@@ -12,6 +12,7 @@ from typing import Protocol
 
 from natlang_envs.files import opening
 from natlang_envs.sandbox.isolation.child import PACKAGES
+from natlang_envs.sandbox.isolation.environments import PythonEnvironment
 from natlang_envs.sandbox.isolation.layers import Layer
 from natlang_envs.sandbox.isolation.temporary_folders import new_folder, remove_folder
 
@@ -30,6 +31,10 @@ class Files(Protocol):
     """The folder that `pip` installs into, relative to the top."""
     beside: Mapping[str, Path] = MappingProxyType({})
     """Folders of the host that the program may read, by where it finds them: paths below /opt."""
+    environment: PythonEnvironment | None = None
+    """The Python environment whose Python and packages programs get."""
+    original: Path | None = None
+    """Where the files are on the host, if they should be found there, too."""
 
     @property
     def size(self) -> int:

@@ -35,6 +35,7 @@ from natlang_envs.errors import UsageError
 from natlang_envs.files import opening
 from natlang_envs.sandbox.isolation.child import OFFLINE, PYTHON, REFUSED, command_line, environment, running_python
 from natlang_envs.sandbox.isolation.control_group import control_group
+from natlang_envs.sandbox.isolation.environments import PythonEnvironment, settings_for_tests
 from natlang_envs.sandbox.isolation.files import NO_OWNER, Files, HostFolder
 from natlang_envs.sandbox.isolation.layers import LAYERS, OPAQUE, UPPER, Layer, lay, limit_terminals
 from natlang_envs.sandbox.isolation.namespaces import NOBODY, Namespaces, arguments, waiting
@@ -66,7 +67,7 @@ class Isolation(Protocol):
 
         No argument raises: what cannot be run ends with 126. `cwd` is a POSIX path below /work; `""` is /work itself.
         """
-        command = command_line(argv, self._python())
+        command = command_line(argv, self._python(files.environment))
         inside = PurePosixPath(cwd)
         if inside.is_absolute() or ".." in inside.parts or "\0" in cwd:
             raise UsageError(f"the folder to start in is {cwd!r}: name one below the sandbox's own")
@@ -84,7 +85,7 @@ class Isolation(Protocol):
             return done._replace(exit_code=_KILLED)
         return done._replace(exit_code=128 - done.exit_code) if done.exit_code < 0 else done
 
-    def _python(self) -> str: ...
+    def _python(self, shown: PythonEnvironment | None) -> str: ...
 
     def _run(self, command: Sequence[str], files: Files, cwd: str, limits: Limits) -> Completed:
         """Run a command line; the exit code is Popen's, negative where a signal ended the program."""
@@ -208,7 +209,7 @@ class Bubblewrap(Isolation):
     def lays(self) -> bool:
         return not _why_no_layers(self)
 
-    def _python(self) -> str:
+    def _python(self, shown: PythonEnvironment | None) -> str:
         return PYTHON
 
     def _run(self, command: Sequence[str], files: Files, cwd: str, limits: Limits) -> Completed:
@@ -221,9 +222,8 @@ class Bubblewrap(Isolation):
             layer = files.layer(owner)
         command = [*waiting(root, cwd if layer else None), *command]
         with _starting():
-            started = Namespaces(
-                self.program, arguments(root, size, cwd, limits, layer, files.packages, files.beside), command
-            )
+            shown = (files.packages, files.beside, files.environment, files.original)
+            started = Namespaces(self.program, arguments(root, size, cwd, limits, layer, *shown), command)
         place = Path(f"{started.root}{LAYERS}/{UPPER}") if layer else started.root / "work"
         with started, opening(place, _FOLDER) as work:
             with _copying():
@@ -272,8 +272,8 @@ class Unsafe(Isolation):
 
     name = "none (unsafe: resource limits only; programs can read, write and reach what you can)"
 
-    def _python(self) -> str:
-        return str(running_python())
+    def _python(self, shown: PythonEnvironment | None) -> str:
+        return str(shown.folder / "bin" / "python" if shown else running_python())
 
     def _run(self, command: Sequence[str], files: Files, cwd: str, limits: Limits) -> Completed:
         if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:
@@ -286,14 +286,17 @@ class Unsafe(Isolation):
                 new_folder(path)
             with opening(folder, _FOLDER) as work:
                 files.fill(work, NO_OWNER)
+                variables = environment(str(folder / files.packages), str(temporary))
+                if files.environment:
+                    variables |= {**settings_for_tests(str(temporary)), "PYTHONPATH": str(folder / "src")}
                 with _starting():
                     process = subprocess.Popen(
-                        [self._python(), "-I", "-S", "-c", _LIMIT_AND_RUN, *map(str, numbers), *command],
+                        [self._python(None), "-I", "-S", "-c", _LIMIT_AND_RUN, *map(str, numbers), *command],
                         stdin=subprocess.DEVNULL,
                         stdout=subprocess.PIPE,
                         stderr=subprocess.PIPE,
                         cwd=folder / cwd,
-                        env=environment(str(folder / files.packages), str(temporary)),
+                        env=variables,
                         start_new_session=True,
                     )
 

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from natlang_envs.sandbox.isolation.child import PACKAGES, environment, folders, interpreter_mounts, system_mounts
 from natlang_envs.sandbox.isolation.ends_with_caller import group
+from natlang_envs.sandbox.isolation.environments import PythonEnvironment
 from natlang_envs.sandbox.isolation.inherited import UMASK, small_pages, standard_descriptors, usual_signals
 from natlang_envs.sandbox.isolation.layers import LAYERS, Layer, layer_mounts
 from natlang_envs.sandbox.isolation.processes import OPEN_FILES
@@ -36,6 +37,7 @@ _WAITING = ("/bin/sh", "-c", 'read -r _ && exec setsid "$@" </dev/null', "sh")
 # Over layers the folder to start in is there only when they are laid.
 _WAITING_FOR_LAYERS = ("/bin/sh", "-c", 'read -r _ && cd "$0" && unset OLDPWD && exec setsid "$@" </dev/null')
 _PRESSURE = "/proc/pressure"
+_TAKEN = ("bin", "dev", "etc", "lib", "lib32", "lib64", "opt", "proc", "sbin", "usr", "work")  # nothing is added there
 _START = 10.0  # seconds in which bubblewrap must have made its namespaces
 _END = 5.0  # seconds in which killed processes must be gone
 
@@ -211,11 +213,14 @@ def arguments(
     layer: Layer | None = None,
     packages: str = PACKAGES,
     beside: Mapping[str, Path] | None = None,
+    shown: PythonEnvironment | None = None,
+    original: Path | None = None,
 ) -> list[str]:
     """Return bubblewrap's arguments without the command.
 
     `size` is that of the files before the program runs, in bytes. `start` and `packages` are relative to /work.
-    `beside` are folders of the host by the paths where they are shown.
+    `beside` are folders of the host by the paths where they are shown, and `shown` is an environment. Where `original`
+    can be a link to /work, it is one: an environment names the folder of what is installed from there.
     """
     sized = ["--perms", "0755", "--size", str(size + max(limits.disk, 4096)), "--tmpfs"]
     if layer is None:
@@ -225,7 +230,10 @@ def arguments(
         start = "/"  # a process that starts in a layer would have a way into it
     for inside, folder in (beside or {}).items():
         files += [*folders(inside), "--ro-bind", str(folder), inside]
-    return [*_unshared(root), *_mounts(limits, files, packages), "--chdir", str(Path("/work", start))]
+    if original and original.parts[1:] and original.parts[1] not in _TAKEN:
+        above = [str(each) for each in reversed(original.parents[:-1])]
+        files += [*folders(*above), "--symlink", "/work", str(original)]
+    return [*_unshared(root), *_mounts(limits, files, packages, shown), "--chdir", str(Path("/work", start))]
 
 
 def _unshared(root: bool) -> list[str]:
@@ -238,7 +246,7 @@ def _unshared(root: bool) -> list[str]:
     return [*arguments, "--uid", str(NOBODY), "--gid", str(NOBODY)]
 
 
-def _mounts(limits: Limits, files: Sequence[str], packages: str) -> list[str]:
+def _mounts(limits: Limits, files: Sequence[str], packages: str, shown: PythonEnvironment | None) -> list[str]:
     temporary = ["--perms", "1777", "--size", str(max(limits.disk, 4096)), "--tmpfs"]
     return [
         *system_mounts(),
@@ -249,7 +257,7 @@ def _mounts(limits: Limits, files: Sequence[str], packages: str) -> list[str]:
         *(("--size", "4096", "--tmpfs", _PRESSURE, "--remount-ro", _PRESSURE) if Path(_PRESSURE).is_dir() else ()),
         *(*temporary, "/dev/shm", "--remount-ro", "/dev"),  # writable it would be a disk without a size
         *(*temporary, "/tmp"),
-        *interpreter_mounts(),
+        *interpreter_mounts(shown),
         *(
             part
             for name, value in environment(f"/work/{packages}", "/tmp").items()

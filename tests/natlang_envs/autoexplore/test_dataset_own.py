@@ -267,6 +267,14 @@ def test_the_command_with_a_real_endpoint(shop: Repository, tmp_path: Path) -> N
     assert {path: open_repository(shop.path, again=True).read(path) for path in shop.files} == before
 
 
+def test_no_label_is_no_success(shop: Repository, tmp_path: Path) -> None:
+    out = tmp_path / "labels.jsonl"
+    with serve(lambda prompt: completion("I have no question about this file.")) as chat:
+        done = run(chat, "--repo", str(shop.path), "-o", str(out), "--model", "m", "--limit", "2")
+    assert done.returncode == 1, done.stderr
+    assert "0 labels of 2 files are in" in done.stdout
+
+
 def test_labels_of_ones_own_are_played_checked_exported_and_evaluated(shop: Repository, tmp_path: Path) -> None:
     labels, folder = tmp_path / "labels.jsonl", str(shop.path)
     with serve(lambda prompt: completion(Labeller().reply(prompt))) as chat:

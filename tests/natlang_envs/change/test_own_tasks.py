@@ -29,11 +29,15 @@ def test_the_same_repository_has_the_same_tasks_and_a_killed_making_goes_on(tmp_
     """And the tasks of the other tests are still those that are made."""
     subject = open_tested(kiosk(tmp_path), ["tests"])
     out = tmp_path / "bugs.jsonl"
-    making = mutate(subject, out, 8, SECONDS)
+    told: list[tuple[str, int, int]] = []
+    making = mutate(subject, out, 8, SECONDS, lambda *counts: told.append(counts))
     while "scanned" not in next(making):
         pass
     making.close()
     assert not out.exists()
+    done = [(number, total) for what, number, total in told if what == "edits"]
+    assert done == sorted(done)
+    assert len({total for _, total in done}) == 1
     for tests, seconds in ((["tests/test_kiosk.py"], SECONDS), (["tests"], 0.5)):
         with pytest.raises(UsageError, match="is of other tests, arguments, seconds or interpreters"):
             next(mutate(open_tested(tmp_path / "kiosk", tests), out, 8, seconds))
@@ -83,6 +87,10 @@ def test_what_cannot_be_used_is_left_out_in_one_line_each(tmp_path: Path) -> Non
         ),
         (
             {"tests/test_kiosk.py": "def test_good():\n    pass\n"},
+            "reaches its sources: do they import a copy that is installed?",
+        ),
+        (
+            {"tests/test_kiosk.py": "import kiosk.prices as p\n\ndef test_one():\n    assert p.total([1], 0) == 1\n"},
             "is noticed by two tests and missed by one: add tests",
         ),
         ({"kiosk": None}, "has no Python sources outside tests"),

@@ -125,6 +125,25 @@ def test_all_kinds_at_once_are_left_out_and_the_rest_makes_tasks(good: Path, tmp
     ]
 
 
+def test_objects_that_cannot_be_looked_at_are_passed_over(good: Path) -> None:
+    cache = "\n\nclass Cache:\n    cache_info = 0\n    def cache_clear(self, which): pass\n\n\nHELD = Cache()\n"
+    proxy = "\n\nclass Proxy:\n    def __getattribute__(self, name): raise RuntimeError(name)\n\n\nPROXY = Proxy()\n"
+    write(good, {"prices.py": f"{GOOD['prices.py']}{cache}{proxy}"})
+    assert len(usable(open_tested(good), seconds=0.3)[0]) == len(NAMES)
+
+
+def test_the_progress_of_each_round_is_told(good: Path) -> None:
+    write(good, {"tests/test_bad.py": "def test_bad(): assert 0\n"})
+    told: list[tuple[str, int, int]] = []
+    usable(open_tested(good), seconds=0.3, tell=lambda *counts: told.append(counts))
+    alone, together = 2 * len(NAMES), 6
+    # The bad test is run once, and is not there in the second round.
+    assert told == [
+        *(("tests, round 1", each, alone + 2 + together) for each in range(1, alone + 1 + together + 1)),
+        *(("tests, round 2", each, alone + together) for each in range(1, alone + together + 1)),
+    ]
+
+
 def test_a_repository_none_of_whose_tests_can_be_used_is_refused(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": "x = 1\n", "tests/test_a.py": "def test_a(): assert 0\n"})
     with pytest.raises(
@@ -216,7 +235,15 @@ def test_options_of_plugins_are_left_out_and_said_and_the_others_stay(tmp_path: 
     write(tmp_path, {**GOOD, "pyproject.toml": "", "tests/test_slow.py": slow, name: settings})
     tests, left_out = usable(open_tested(tmp_path), seconds=0.3)
     assert tests == [f"tests/test_good.py::test_{each}" for each in NAMES]
-    assert list(left_out) == [f"pytest's option {each}" for each in ("--cov=prices", "--cov-report", "term")]
+    assert list(left_out) == [f"pytest's setting {each}" for each in ("--cov=prices", "--cov-report", "term")]
+
+
+def test_settings_of_plugins_are_left_out_where_warnings_are_errors(tmp_path: Path) -> None:
+    settings = "[tool.pytest.ini_options]\nfilterwarnings = ['error']\nasyncio_mode = 'auto'\naddopts = '--cov'\n"
+    write(tmp_path, {**GOOD, "pyproject.toml": settings})
+    tests, left_out = usable(open_tested(tmp_path), seconds=0.3)
+    assert tests == [f"tests/test_good.py::test_{each}" for each in NAMES]
+    assert list(left_out) == ["pytest's setting --cov", "pytest's setting asyncio_mode"]
 
 
 def test_an_option_that_is_wrong_is_told_in_the_words_of_pytest(tmp_path: Path) -> None:

@@ -286,3 +286,34 @@ def test_an_agent_that_says_what_is_not_listed_moves_nothing(boats: Path) -> Non
         assert copilot.sandbox.changed_files() == ()
     with AutoExploreCopilot("Which?", boats) as copilot, pytest.raises(UsageError, match="use --mode identify"):
         copilot.run(AgentDriver("wild", wild))
+
+
+@pytest.mark.parametrize(
+    ("said", "command", "printed", "left_over"),
+    [
+        (
+            "cd src && ls && cat total.py | wc -l",
+            "cd src && ls && cat total.py | wc -l",
+            "test_total.py\ntotal.py\n5\n",
+            0,
+        ),
+        ("```bash\nls src && cat nothing && pwd\n```", "ls src && cat nothing && pwd", "test_total.py\ntotal.py\n", 0),
+        ("ls src && pwd; ls", "ls src && pwd", "test_total.py\ntotal.py\n/work\n", 1),
+        ("echo 'a && b' && pwd", "echo 'a && b' && pwd", "a && b\n/work\n", 0),
+        ("pwd || ls && ls", "pwd", "/work\n", 2),
+        ("ls src && exit && ls", "ls src && exit && ls", "test_total.py\ntotal.py\n", 0),
+    ],
+)
+def test_commands_that_are_chained_run_in_turn(
+    sums: Path, said: str, command: str, printed: str, left_over: int
+) -> None:
+    with AutoExploreCopilot("Do.", sums, mode="change", chained=True) as copilot:
+        turn = copilot.take(said)
+        assert turn.command == command
+        assert turn.result.stdout == printed
+        assert turn.result.exit_code == ("nothing" in said)
+        assert (f"was not: {left_over}]" in turn.result.stderr) is (left_over > 0)
+        assert (copilot.ending is not None) is ("exit" in said)
+    with AutoExploreCopilot("Do.", sums, mode="change") as copilot:
+        first = copilot.take(said).command or ""  # the first alone, and what follows `cd`
+        assert first.count("&&") - first.count("'a && b'") == said.startswith("cd")

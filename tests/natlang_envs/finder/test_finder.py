@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 
 from natlang_envs.errors import UsageError
 from natlang_envs.files import alone
-from natlang_envs.finder import FileIndex, find, ranking
+from natlang_envs.finder import FileIndex, find, postings, ranking
 from natlang_envs.finder.definitions import definitions
-from natlang_envs.finder.documents import kind_of
+from natlang_envs.finder.documents import END, kind_of, read_document, read_text
+from natlang_envs.finder.postings import Postings, TermHits
 from natlang_envs.finder.ranking import words_alike
-from natlang_envs.repository.tree import open_repository
+from natlang_envs.repository.tree import Repository, open_repository
 from natlang_envs.repository.words import pieces_of, telling_words
 from tests.support.folders import write
 
@@ -59,6 +60,39 @@ def test_the_file_and_its_line_are_found_by_pieces_of_its_names(make: Make) -> N
     assert (best.path, best.kind) == ("bank/accounts.py", "code")
     assert [each.number for each in best.lines] == [1, 2]
     assert best.lines[1].text == "def payInterest(self, rate):"
+
+
+def test_an_index_that_is_written_in_parts_holds_the_same(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, index = make().postings, Postings(None)
+    monkeypatch.setattr(postings, "_AT_ONCE", 1)
+    repository = open_repository(make().repository.path, again=True)
+    index.update([], [read_document(repository, path) for path in repository.files])
+    for term in ("ledger", ":ledger", "~writeledger", "=write_ledger", "/ledger", "interest", "inter"):
+        found = [TermHits(*map(tuple, each.hits(term))) for each in (whole, index)]
+        assert found[0] == found[1], term
+        assert found[0].files or term == "inter"
+    assert index.words_in.tolist() == whole.words_in.tolist()
+
+
+def test_the_words_of_a_file_are_the_same_beside_letters_of_other_scripts(tmp_path: Path) -> None:
+    text = "total_tax(netPrice) -> grossPrice2\x0b# 50%\x1c"
+    write(tmp_path, {"a.py": text, "b.py": f"{text}\n\u00bb\u00e9t\u00e9\u00ab", "c.py": f"{text}\0".encode("utf-16")})
+    repository = open_repository(tmp_path)
+    words = ["total", "tax", "netPrice", "grossPrice2", "50"]
+    found = {path: read_document(repository, path).words for path in repository.files}
+    assert found == {"a.py": [*words, END], "b.py": [*words, "\u00e9t\u00e9", END], "c.py": [*words, END]}
+
+
+def test_a_question_reads_each_file_once(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    index = make()
+
+    def noted(repository: Repository, path: str) -> str:
+        read.append(path)
+        return read_text(repository, path)
+
+    monkeypatch.setattr(sys.modules["natlang_envs.finder.find"], "read_text", noted)
+    assert len(find(index, "ledger").files) == len(read) == len(set(read)) > 1
 
 
 def test_the_lines_shown_are_where_the_words_meet_and_the_second_adds_to_the_first(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import shutil
 import subprocess
 import time
@@ -171,6 +172,24 @@ def test_without_git_the_files_in_the_folder_count(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("PATH", str(tmp_path))
     write(tmp_path, {"top/.gitignore": "*.log\n", "top/a.log": "", "top/b": "", "top/.git/HEAD": "ref: refs/heads/x\n"})
     assert left(tmp_path / "top") == {b".gitignore", b"b"}
+
+
+def test_a_virtual_environment_without_rules_is_left_out(tmp_path: Path) -> None:
+    write(tmp_path, {"a.py": "", "env/pyvenv.cfg": "", "env/lib/b.py": "", "lib/c.py": ""})
+    assert open_repository(tmp_path, ignored=False).files == ("a.py", "lib/c.py")
+    assert len(open_repository(tmp_path).files) == 4
+    assert len(open_repository(tmp_path / "env", ignored=False).files) == 2  # who asks about it sees it
+
+
+def test_modules_that_a_build_wrote_can_be_shown(tmp_path: Path) -> None:
+    rules = "*.so\n*.env\n_version.py\nbuild/\n"
+    files = {".gitignore": rules, "a/b.so": "", "a/_version.py": "", "a/.env": "", "build/c.py": "", "a/d.py": ""}
+    write(tmp_path, {**files, "env/pyvenv.cfg": "", "env/e.py": "", "cache/.gitignore": "*\n", "cache/f.py": ""})
+    seen = ("a/_version.py", "a/b.so", "a/d.py")
+    assert open_repository(tmp_path, ignored="built").files == (".gitignore", *seen)
+    assert open_repository(tmp_path, ignored=False).files == (".gitignore", "a/d.py")
+    copied = pickle.loads(pickle.dumps(open_repository(tmp_path, ignored="built")))
+    assert copied.files == (".gitignore", *seen)
 
 
 def test_a_hostile_pattern_takes_no_time() -> None:
