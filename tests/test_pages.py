@@ -150,7 +150,7 @@ def prepare(page: Path, folder: Path) -> None:
         save_files(page.with_name(AFTER[page.name]))
     if page.name == "submit.md":  # the checkout of a fork, and what training made
         (folder / "run").mkdir()
-        unpack(ROOT / "leaderboard" / "checkpoints" / "slips-100-seed0.json", folder / "run")
+        unpack(ROOT / "leaderboard" / "checkpoints" / "slips-100-no-reflection-seed0.json", folder / "run")
         for command in (
             "init -q",
             "config user.name Reader",
