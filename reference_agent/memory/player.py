@@ -162,22 +162,22 @@ class RecallAgent:
         return goal
 
     def _decide(self, view: AgentInput, sight: Sight) -> Decision:
-        situation = sight.situation
+        situation, weights = sight.situation, sight.weights
         if not view.path:
             self._aims.pop(view.rng, None)
-        if sight.weights is None:
+        if weights is None:
             goal = self._goal(view.rng, situation)
         else:
-            goal = explore(situation, sight.unopened, sight.weights)
+            goal = explore(situation, sight.unopened, weights)
             if isinstance(goal, Unopened):
                 return Decision(situation.walk.towards(goal.place, goal.command), looking(goal))
             if goal is None:
-                sight = sight._replace(situation=self._looked_at(sight, sight.weights))
-                goal = name(sight.situation, sight.weights)
+                sight = sight._replace(situation=self._looked_at(sight, weights))
+                goal = name(sight.situation, weights)
         if goal is None:
             return Decision(EXIT, "No file is within reach.")
-        reflects = sight.weights is not None or self.policy is None or self.policy.reflects
-        said = reflection(sight, goal, sight.weights or self.settings) if reflects else None
+        reflects = weights is not None or self.policy is None or self.policy.reflects
+        said = reflection(sight, goal, weights or self.settings) if reflects else None
         return Decision(situation.walk.towards(goal.candidate.listed, goal.command), said)
 
     def _looked_at(self, sight: Sight, weights: PlanWeights) -> RecallSituation:
