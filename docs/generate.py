@@ -59,6 +59,18 @@ MODULES = (
 OWN_EXTRAS = {"docs": "building these pages: `make docs`", "dev": "linters and tests: `make test`"}
 
 
+# What the rows of AutoExplore's protocols have in common, in fewer words.
+SHORTER = (
+    (r", those of the test split", ""),
+    (r"^(Every question of (any|this) depth|\d+ questions) about ", ""),
+    (r", in the (\w+) wording", r", \1 wording"),
+    (r": (\d+) about files that training questions are about, too", r"; \1 about files of training questions"),
+    (r", each answered (.*), after (\w+) \w+ \w+, with a citation", r", answered \1 after \2"),
+    (r" by quoting and picking words of the quotations", " by quoting and picking"),
+)
+STANDARD = ("\n## Information\nAs of every `NatLangEnv`.\n", "\n## Version History\n- v0: initial version.")
+
+
 def public_names() -> Iterator[tuple[str, list[str]]]:
     """Yield each module whose names are public, with the names."""
     for package in PACKAGES:
@@ -74,7 +86,10 @@ def table(head: str, rows: Iterable[Iterable[str]]) -> list[str]:
 def environment(entries: list[Registration], level: str) -> Iterator[str]:
     """Yield the part of a page about one class: its docstring, and its ids below the first line."""
     creator: Any = load_env_creator(entries[0].entry_point)
-    head, _, rest = (inspect.getdoc(creator) or "").rstrip().partition("\n## ")
+    text = (inspect.getdoc(creator) or "").rstrip()
+    for each in STANDARD:  # what every class says
+        text = text.replace(each, "").rstrip()
+    head, _, rest = text.partition("\n## ")
     rows: list[list[str]] = []
     for entry in entries:
         env = make_env(entry.id)
@@ -127,7 +142,10 @@ def api() -> Iterator[str]:
 def _tasks_of(protocol: Protocol) -> str:
     """Return the first sentence of the description without the count, which is a column of the table."""
     sentence = protocol.description.partition(". ")[0].removesuffix(".")
-    return sentence.replace(f", {len(protocol.episodes)} of them", "").replace("|", "\\|")
+    sentence = sentence.replace(f", {len(protocol.episodes)} of them", "")
+    for long, short in SHORTER:
+        sentence = re.sub(long, short, sentence)
+    return f"{sentence[:1].upper()}{sentence[1:]}".replace("|", "\\|")
 
 
 def _defined(module: str) -> Iterator[str]:

@@ -28,7 +28,6 @@ class AgentFiles:
     """Copies for one audit, which do not change while it runs.
 
     Attributes:
-        packages: The folder of our packages.
         own: The folder of the agent's own files.
         kind: The part of `--agent` before the colon.
         argument: The part behind it; a path below `own` if it names a file or a folder.
@@ -39,7 +38,6 @@ class AgentFiles:
         model: What stands behind the path: `@MODEL`, a model of the cache, or an empty string.
     """
 
-    packages: Path
     own: Path
     kind: str
     argument: str | Path
@@ -47,6 +45,11 @@ class AgentFiles:
     own_loader: bool
     foreign: str
     model: str = ""
+
+    @property
+    def packages(self) -> Path:
+        """The folder of our packages, beside its own files; `copy_packages` fills it."""
+        return self.own.with_name("packages")
 
     @property
     def spec(self) -> str:
@@ -67,28 +70,20 @@ class AgentFiles:
 
 
 def copy_agent_files(spec: str, folder: Path, files: Path | None = None) -> AgentFiles:
-    """Copy what an agent needs into an empty folder.
+    """Copy an agent's own files into an empty folder.
 
     Args:
         spec: The value of `--agent`.
         folder: The folder for the copies.
         files: A folder with everything that the agent needs. Without it the copies are a module alone, or the file or
             folder behind the colon with all that a published player names.
-
-    Raises:
-        UsageError: There is no such agent here, or its files hold links or our own checkout.
     """
     if files is not None and not files.exists():
         raise UsageError(one_line(f"--files {files} does not exist: name the folder that holds the agent"))
     kind, _, argument = spec.partition(":")
     built_in = kind in BUILT_IN
-    packages, own = folder / "packages", folder / "agent"
+    own = folder / "agent"
     own.mkdir()
-    for name in _PACKAGES:
-        found = importlib.util.find_spec(name)
-        if found is not None and found.origin is not None:
-            hidden = shutil.ignore_patterns(*_DATA, *(() if built_in else _ENVIRONMENTS))
-            shutil.copytree(Path(found.origin).parent, packages / name, ignore=hidden)
     makers = [each.dist.name if each.dist else "" for each in entry_points(group=ENTRY_POINTS, name=kind)]
     ours = len(makers) == 1 and makers[0] in _OURS
     named, model = split_model(argument) if ours else (Path(argument), "")
@@ -117,12 +112,26 @@ def copy_agent_files(spec: str, folder: Path, files: Path | None = None) -> Agen
         _copy_module(kind.partition(".")[0], own)
     if not makers and not built_in:
         _check_function(own, kind, argument)
-    for folder in (packages, own):  # the agent runs as a user without rights
-        for each in (folder, *folder.rglob("*")):
-            each.chmod(0o755 if each.is_dir() else 0o644)
+    _readable(own)
     foreign = next((each for each in makers if each not in _OURS), "")
     own_loader = ours and (whole or not checkpoint)
-    return AgentFiles(packages, own, kind, given, checkpoint, own_loader, foreign, model)
+    return AgentFiles(own, kind, given, checkpoint, own_loader, foreign, model)
+
+
+def copy_packages(files: AgentFiles) -> None:
+    """Copy our packages for an audit, without the data, and without environments for an agent of one's own."""
+    hidden = shutil.ignore_patterns(*_DATA, *(() if files.kind in BUILT_IN else _ENVIRONMENTS))
+    for name in _PACKAGES:
+        found = importlib.util.find_spec(name)
+        if found is not None and found.origin is not None:
+            shutil.copytree(Path(found.origin).parent, files.packages / name, ignore=hidden)
+    _readable(files.packages)
+
+
+def _readable(folder: Path) -> None:
+    """Let the agent's user read the copies, who has no rights."""
+    for each in (folder, *folder.rglob("*")):
+        each.chmod(0o755 if each.is_dir() else 0o644)
 
 
 def _check_function(own: Path, module: str, function: str) -> None:

@@ -47,9 +47,6 @@ def check_changes(base: str, root: Path = Path(), submitter: str = "") -> Checke
         base: The commit that the pull request starts from.
         root: The folder of the checkout.
         submitter: The login of the submitter; empty on a machine that does not know it.
-
-    Raises:
-        UsageError: Git does not know the commit.
     """
     changed = _changed(base, root)
     path = SUBMISSIONS.parent / OWNERS_FILE

@@ -25,11 +25,7 @@ def own_protocol(name: str, beside: Path) -> Protocol | None:
 
 
 def keep_protocol(protocol: Protocol, beside: Path) -> None:
-    """Write a protocol where `own_protocol` finds it.
-
-    Raises:
-        UsageError: A package ships its name, that is not written `game/version`, or another one is there.
-    """
+    """Write a protocol where `own_protocol` finds it."""
     if protocol.name in protocol_names():
         raise UsageError(f"{protocol.name} is a protocol of the suite: leave --protocol out")
     if not _NAME.fullmatch(protocol.name):

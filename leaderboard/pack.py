@@ -76,10 +76,6 @@ def pack(
 
     Returns:
         The entry's folder, `out/<protocol>/<name>`.
-
-    Raises:
-        UsageError: The run is not what the environment does, a fact is malformed, the entry is already there, or
-            another entry has the same episodes.
     """
     run = read_run_facts(run_folder)
     if run.sampling is None or run.privileged is None:
@@ -154,9 +150,6 @@ def read_curve(path: Path) -> tuple[tuple[int, float], ...]:
     Args:
         path: A JSON list of objects with `episodes`, a count that grows, and `success`, from 0 to 1, such as the
             `curve.json` of `reflect-rl train`. A list of more than 100 points is thinned to means of neighbours.
-
-    Raises:
-        UsageError: The file is missing or is no such list.
     """
     if not path.is_file():
         raise UsageError(f"{path} is no file: give the curve.json of reflect-rl train")

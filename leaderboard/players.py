@@ -38,9 +38,6 @@ def fetch_players(
         root: The folder of the checkout.
         report: Called with the name of each player before its files are read.
 
-    Raises:
-        UsageError: There is no such player, or neither this clone nor its origin has the commit with its files.
-
     Example:
         >>> fetch_players(["searcher-imitation-seed1"])  # doctest: +SKIP
         [PosixPath('/root/.cache/natlang_envs/players/9e1f….gz')]

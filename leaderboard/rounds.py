@@ -79,11 +79,7 @@ def _checked(rounds: dict[str, str], path: Path) -> dict[str, str]:
 
 
 def note_beacon(path: Path, month: str, beacon: str) -> None:
-    """Note the beacon of a month, from which the tasks of that round are sampled on all boards.
-
-    Raises:
-        UsageError: The month has not begun, or has a beacon.
-    """
+    """Note the beacon of a month, from which the tasks of that round are sampled on all boards."""
     rounds, opens = read_rounds(path), Round("", checked_month(month)).opens
     if opens > today():
         raise UsageError(f"the round {month} begins on {opens}, and its beacon is not there yet: wait for that day")
@@ -132,10 +128,6 @@ def commit(
         beside: The folder of `commitments`.
         files: A folder with everything that the agent needs, as for an audit.
         decoding: How it decodes and which endpoint it asks, where its files do not say so.
-
-    Raises:
-        UsageError: The board has no rounds, the round has begun, the name is committed already or with another agent,
-            or the agent's code is not in its files, or there are none.
     """
     played = checked_round(board, month)
     with tempfile.TemporaryDirectory(prefix="commit-") as folder:

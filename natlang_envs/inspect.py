@@ -77,9 +77,6 @@ def protocol(
         history: How much of the previous path the model sees.
         sampling: Whether the model samples its answers; it then plays all runs of the protocol. Each is an epoch.
         episodes: The number of the protocol's first episodes to play, for a try.
-
-    Raises:
-        UsageError: There is no such protocol or agent, or a number is out of range.
     """
     chosen = _protocol(name, episodes)
     check_history(history)
@@ -208,9 +205,6 @@ def write_runs(log: EvalLog | str | Path, out: Path | None = None) -> list[Path]
         log: A log of the task `protocol`, or where it is.
         out: The folder for the first run; the second one goes to `out` with `-2` at its end, and so on. By default
             its name is that of the log.
-
-    Raises:
-        UsageError: It is no such log, some episodes have not ended, or `out` holds a run or cannot be made.
     """
     read = read_eval_log(str(log)) if isinstance(log, str | Path) else log
     if read.samples is None:  # the log of a whole set is handed over without them

@@ -41,10 +41,6 @@ def make_env(id: str, **kwargs: Any) -> NatLangEnv:
     Args:
         id: A registered id, or `module:id` for an environment of another package or of the current folder.
         **kwargs: For `gymnasium.make`.
-
-    Raises:
-        UsageError: There is no such environment, it does not take these arguments, or it is made with wrappers that
-            matter, such as Gymnasium's `max_episode_steps`: the environment alone would play on.
     """
     if ":" not in id and id not in gymnasium.registry:
         require_choice("environment", id, [name for name in gymnasium.registry if name.startswith("NatLang/")])

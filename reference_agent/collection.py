@@ -265,9 +265,7 @@ def _play_until_enough(source: CollectionSetup, report: Report) -> list[Demonstr
         _log.warning(
             "%d of %d trajectories reached their goal, and %d were wanted: mend the teacher, or keep the others with "
             "collect.failures",
-            kept,
-            len(played),
-            wanted,
+            *(kept, len(played), wanted),
         )
     return played
 
@@ -352,9 +350,8 @@ def _play(
                 skipped += 1
             env.restore(here)
         mistake = None
-        others = (
-            _wrong_actions(commands, action, 1, rng) if settings.detours and rng.random() < settings.detours else []
-        )
+        strays = settings.detours and rng.random() < settings.detours
+        others = _wrong_actions(commands, action, 1, rng) if strays else []
         astray = _go_wrong(env, others[0], idles) if others else None
         if astray:
             action, (observation, info, strayed) = others[0], astray

@@ -36,11 +36,7 @@ def compose(
     budget: int | None = None,
     length: Callable[[str], int] = len,
 ) -> str:
-    """Return p(s), cut to a budget as `state_prompt` cuts it; a function's own is never cut.
-
-    Raises:
-        UsageError: As `state_prompt`; the function fails, returns no text, or one that is longer than the budget.
-    """
+    """Return p(s), cut to a budget as `state_prompt` cuts it; a function's own is never cut."""
     if not callable(shown):
         return state_prompt(task, path, observation, history=shown, budget=budget, length=length)
     try:

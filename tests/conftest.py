@@ -15,7 +15,7 @@ pytest_plugins = ["pytester"]  # runs pytest in this process
 
 # Derandomised: a failure on one machine is a failure on every machine. `make test-full` takes the profile `full`, and
 # `--hypothesis-profile search` looks for more.
-settings.register_profile("suite", derandomize=True, deadline=None, max_examples=25, database=None)
+settings.register_profile("suite", derandomize=True, deadline=None, max_examples=15, database=None)
 settings.register_profile("full", settings.get_profile("suite"), max_examples=60)
 settings.register_profile(
     "search", deadline=None, max_examples=2_000, suppress_health_check=[HealthCheck.too_slow], print_blob=True

@@ -17,6 +17,7 @@ import pytest
 from natlang_envs.cli.support import EXTRAS
 from tests.pages import FENCE
 from tests.support.here import run_here
+from tests.support.slow import TORCH
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -33,6 +34,7 @@ def name(path: Path) -> str:
 GENERATED = runpy.run_path(str(ROOT / "docs" / "generate.py"))
 
 
+@TORCH  # one page is of the agent's public names
 @pytest.mark.parametrize("page", GENERATED["pages"](), ids=name)
 def test_the_made_parts_of_a_page_are_what_the_code_says(page: Path) -> None:
     text = page.read_text(encoding="utf-8")

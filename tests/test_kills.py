@@ -23,6 +23,7 @@ from natlang_envs.evaluation.agents import RandomAgent
 from natlang_envs.evaluation.runs import JOURNAL_FILE, RUN_FILE, TRAJECTORIES_FILE
 from natlang_envs.files import alone, only_process, whole_folder, write_whole
 from tests.support.commands import ROOT, Case, served
+from tests.support.slow import TORCH
 
 PROTOCOL = "dangerous-taxi-pickup/v1"
 COMMANDS = [
@@ -133,6 +134,7 @@ def training() -> None:
 
 
 @pytest.mark.usefixtures("training")
+@TORCH
 def test_a_checkpoint_that_does_not_fit_is_one_line_and_the_one_before_stays(tmp_path: Path) -> None:
     import torch
 
@@ -151,6 +153,7 @@ def test_a_checkpoint_that_does_not_fit_is_one_line_and_the_one_before_stays(tmp
 
 
 @pytest.mark.usefixtures("training")
+@TORCH
 def test_a_run_begins_where_the_first_start_was_killed_at_once(tmp_path: Path) -> None:
     from reference_agent.run.config import Config
     from reference_agent.run.stages import claim, read_config
@@ -161,6 +164,7 @@ def test_a_run_begins_where_the_first_start_was_killed_at_once(tmp_path: Path) -
 
 
 @pytest.mark.usefixtures("training")
+@TORCH
 def test_damaged_examples_that_are_deleted_are_collected_again(
     cases: tuple[Path, dict[str, Case]], tmp_path: Path
 ) -> None:
@@ -180,6 +184,7 @@ def test_damaged_examples_that_are_deleted_are_collected_again(
 
 
 @pytest.mark.usefixtures("training")
+@TORCH
 def test_answers_that_cannot_be_kept_are_not_the_teachers_fault(
     cases: tuple[Path, dict[str, Case]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,9 +21,9 @@ import pytest
 from typer.main import get_command
 
 from natlang_envs.autoexplore.dataset.catalogue import catalogue
-from reference_agent.run.published import unpack
 from tests.pages import FILE, LANGUAGES, Reader, blocks
 from tests.support.chat_server import serve
+from tests.support.slow import TORCH
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -149,6 +149,8 @@ def prepare(page: Path, folder: Path) -> None:
     if page.name in AFTER:
         save_files(page.with_name(AFTER[page.name]))
     if page.name == "submit.md":  # the checkout of a fork, and what training made
+        from reference_agent.run.published import unpack  # imports torch
+
         (folder / "run").mkdir()
         unpack(ROOT / "leaderboard" / "checkpoints" / "slips-100-no-reflection-seed0.json", folder / "run")
         for command in (
@@ -186,7 +188,12 @@ def follow(page: Path, reader: Reader, *, slow: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "page", [pytest.param(page, marks=[pytest.mark.slow] * (page.name in LONG), id=page.name) for page in PAGES]
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.slow if page.name in LONG else TORCH if "reflect" in page.name else ())
+        for page in PAGES
+    ],
+    ids=[page.name for page in PAGES],
 )
 def test_a_reader_can_do_what_a_page_says(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with reading(page, tmp_path, monkeypatch) as reader:

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, TypedDict, TypeVar, Unpack
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from leaderboard.agent_files import AgentFiles, copy_agent_files
+from leaderboard.agent_files import AgentFiles, copy_agent_files, copy_packages
 from leaderboard.audit import player
 from leaderboard.schema import one_line
 from natlang_envs.errors import UsageError, check_flag, reason
@@ -42,7 +42,7 @@ _ANSWER_BYTES = 64 * 1024  # of the answer to an input: an action has at most 4,
 _LIMITS = Limits(seconds=24 * 3600, memory=16 << 30, processes=512, disk=512 << 20)
 _ADDRESSES = 1 << 44  # bytes that a process with a GPU may reserve: the memory of all GPUs has addresses, used or not
 _GPUS = "nvidia*"  # in /dev
-_HIDDEN = ("natlang_envs", "reference_agent", "leaderboard")  # installed: `AgentFiles.packages` has copies
+_HIDDEN = ("natlang_envs", "reference_agent", "leaderboard")  # installed: the agent sees copies
 _NETWORK = ("/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/ssl", "/etc/pki")
 _KEPT = 4096  # bytes of standard error that are kept
 _T = TypeVar("_T")
@@ -119,22 +119,14 @@ class AgentProcess:
         self.facts = AgentFacts(**self._ask("load", (), TypeAdapter(dict[str, bool])))
 
     def act(self, inputs: Sequence[InputJson]) -> list[str]:
-        """Return an action for each input.
-
-        Raises:
-            UsageError: The agent hangs, has ended, raised, or answers something else; one line says which.
-        """
+        """Return an action for each input."""
         actions = self._ask("act", inputs, TypeAdapter(list[str]))
         if len(actions) != len(inputs):
             raise _no_answer()
         return actions
 
     def chances(self, inputs: Sequence[InputJson]) -> list[list[float]]:
-        """Return the probability of each listed command, for each input.
-
-        Raises:
-            UsageError: As `act`; or these are no probabilities.
-        """
+        """Return the probability of each listed command, for each input."""
         found = self._ask("chances", inputs, TypeAdapter(list[Any]))
         if len(found) != len(inputs):
             raise _no_answer()
@@ -223,9 +215,6 @@ def start_agent(spec: str, **options: Unpack[AgentOptions]) -> Generator[AgentPr
     Args:
         spec: The agent, as `natlang evaluate --agent` takes it.
         options: See `AgentOptions`.
-
-    Raises:
-        UsageError: There is no such agent, it cannot be started, an environment variable is not set, or no GPU is here.
     """
     network, isolated, gpu = options.get("network", False), options.get("isolated", True), options.get("gpu", False)
     variables = options.get("variables", ())
@@ -242,6 +231,7 @@ def start_agent(spec: str, **options: Unpack[AgentOptions]) -> Generator[AgentPr
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="audit-")))
         folder.chmod(0o755)
         copied = copy_agent_files(spec, folder, options.get("files"))
+        copy_packages(copied)
         (sockets := folder / "line").mkdir()
         listening = stack.enter_context(socket.socket(socket.AF_UNIX))
         listening.bind(str(sockets / "socket"))

@@ -141,10 +141,6 @@ def audit(
         jobs: Processes that share the episodes of one of our players, two by default; others get all in order.
         progress: Called with the number of episodes that have ended and that of all.
         options: What the agent may use: see `leaderboard.audit.agent_process.AgentOptions`.
-
-    Raises:
-        UsageError: The beacon is empty or an option; it is no entry; the agent asks for the environment itself, is not
-            of the weights that the entry names, or does not answer as it should.
     """
     if not beacon.strip() or beacon.startswith("--"):
         raise UsageError(

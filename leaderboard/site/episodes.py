@@ -70,9 +70,6 @@ def episode_text(folder: Path, number: int) -> str:
     Args:
         folder: The entry.
         number: The episode, from 1, in the order of the recording.
-
-    Raises:
-        UsageError: It is no entry, it has no such episode, or the environment's data are not on this machine.
     """
     submission = opened(folder)
     protocol = protocol_of(submission.protocol, beside_of(folder))

@@ -102,9 +102,6 @@ def replay_all(submissions: Path, folders: Sequence[Path] = ()) -> Iterator[tupl
 
     Yields:
         Each entry's path with the verified entry, or with its problem.
-
-    Raises:
-        UsageError: A folder is not one of `submissions`, or that holds no entry; the ledger is as it was.
     """
     for folder in folders:
         if not folder.absolute().is_relative_to(submissions.absolute()):

@@ -6,9 +6,13 @@ python -m natlang_envs.autoexplore.protocols
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import product
 from pathlib import Path
+from typing import Any
 
+from natlang_envs.autoexplore.answering.env import AutoExploreAnswerEnv
+from natlang_envs.autoexplore.answering.episode import FORMS, LONGEST
 from natlang_envs.autoexplore.dataset.labels import WORDINGS, Wording
 from natlang_envs.autoexplore.dataset.shipped import load_labels
 from natlang_envs.autoexplore.episode import HORIZON
@@ -34,10 +38,40 @@ def protocols() -> Iterator[Protocol]:
             yield _protocol(f"-known{family}", name, depth, "known_test", wording, which)
 
 
+def answer_protocols() -> Iterator[Protocol]:
+    """Yield the protocols of answers in words, and in the listed form, each by walking and by searching."""
+    for form, search in product(FORMS, (False, True)):
+        kwargs: dict[str, Any] = {
+            "dataset": LABELLED,
+            "form": form,
+            "search": search,
+            "split": "test",
+            "wording": "natural",
+        }
+        env = AutoExploreAnswerEnv(**kwargs)
+        ids = _mixed(env.tasks.ids())
+        how = "after searching for words" if search else "after walking through folders"
+        words = "in words" if form == "text" else "by quoting and picking words of the quotations"
+        yield Protocol(
+            f"autoexplore-answer{'-search' * search}{'' if form == 'text' else '-listed'}/v1",
+            "NatLang/AutoExplore-Answer-v0",
+            kwargs,
+            LONGEST,
+            1,
+            tuple(Episode(task_id, seed) for seed, task_id in enumerate(ids)),
+            f"{len(ids)} questions about unknown repositories, each answered {words}, {how}, with a citation.",
+            live="its questions and their answers are public",
+        )
+
+
+def _mixed(ids: Iterable[str]) -> list[str]:
+    """Return ids in the order of a hash, which mixes the repositories."""
+    return sorted(ids, key=lambda task_id: hash_fraction(f"v3/autoexplore/{task_id}"))
+
+
 def _protocol(family: str, name: str, depth: int | None, split: ExploreSplit, wording: Wording, which: str) -> Protocol:
     tasks = RepositoryTasks(split, depth, LABELLED, wording)
-    # In the order of a hash, which mixes the repositories.
-    ids = sorted(tasks.ids(), key=lambda task_id: hash_fraction(f"v3/autoexplore/{task_id}"))
+    ids = _mixed(tasks.ids())
     asked = sum(label.id in tasks.pool for label in load_labels("known"))
     depths = "any depth" if depth is None else "this depth"
     return Protocol(
@@ -72,7 +106,7 @@ def own_protocol(labels: Path, repository: Path) -> Protocol:
 
 
 def main() -> None:
-    write_protocols(protocols())
+    write_protocols((*protocols(), *answer_protocols()))
 
 
 if __name__ == "__main__":

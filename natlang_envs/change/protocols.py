@@ -49,9 +49,6 @@ def own_protocol(tasks: Path, repository: Path) -> Protocol:
     """Return the protocol that plays every task of a user's own repository, in the order of the ids.
 
     Its name, and so its digest, depends on the tasks and on the contents of the repository, not on their paths.
-
-    Raises:
-        UsageError: The file holds no tasks, or they are of another repository.
     """
     open_task_file(tasks).sources(repository)
     ids = make_tasks("all", str(tasks), str(repository)).ids()

@@ -59,11 +59,7 @@ class RepositoryEntry:
 
     @property
     def folder(self) -> Path:
-        """The folder of its files.
-
-        Raises:
-            UsageError: They have to be fetched.
-        """
+        """The folder of its files."""
         if self.pin is None:
             return data_folder() / "services" / self.name
         if not self.pin.is_cached:

@@ -95,19 +95,11 @@ class TaskFile:
 
     @cached_property
     def folder(self) -> Path:
-        """The folder of the repository, unless it is the user's own.
-
-        Raises:
-            UsageError: It has to be fetched.
-        """
+        """The folder of the repository, unless it is the user's own."""
         return change_repository(self.repository).folder
 
     def sources(self, root: Path) -> dict[str, str]:
-        """Return the sources that can be edited.
-
-        Raises:
-            UsageError: They are not those that the tasks were made of.
-        """
+        """Return the sources that can be edited."""
         tests = files_of(self.tests)
         another = root.is_dir() and not all((root / file).exists() for file in (*tests, *self.scanned))
         tested = None if another else open_tested(root, tests, tuple(self.scanned))
@@ -144,11 +136,7 @@ def _task_file(path: Path, mark: tuple[int, int]) -> TaskFile:
 
 
 def open_task_file(path: str | Path) -> TaskFile:
-    """Return the tasks of a file, which is read again only when it has changed.
-
-    Raises:
-        UsageError: It holds no tasks.
-    """
+    """Return the tasks of a file, which is read again only when it has changed."""
     real = Path(path).absolute()
     try:
         status = real.stat()
@@ -188,9 +176,6 @@ def write_task_file(journal: Path, out: Path, repository: str, kind: str, python
 
     Returns:
         The number of tasks.
-
-    Raises:
-        UsageError: There are none.
     """
     rows = read_journal(journal)
     tasks = [row for row in rows if "issue" in row]

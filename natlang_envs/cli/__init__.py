@@ -8,6 +8,7 @@ protocol        `natlang protocol`: rounds that a public text draws
 explore         `natlang explore`, by an agent step by step
 answer          `natlang explore` without an agent: the best files and lines
 data, labels    `natlang data`: repositories, and labels
+keys            `natlang data keys`: what an answer has to say
 harbor          `natlang data export --format harbor`: which tasks
 mutate          `natlang data mutate`: tasks of broken code
 change_tables   `natlang data check --change`

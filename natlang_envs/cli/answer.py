@@ -47,11 +47,7 @@ def answer(
     opens: bool,
     console: Console,
 ) -> bool:
-    """Print the files that fit a question best and the chance that they answer it; return whether that is fair.
-
-    Raises:
-        UsageError: The question or an argument is refused by `find`, or no editor can be started.
-    """
+    """Print the files that fit a question best and the chance that they answer it; return whether that is fair."""
     index = _indexed(repository)
     best = find(index, question, top, kind)
     found = best.files
@@ -183,11 +179,7 @@ def _open(path: Path, line: int) -> None:
 
 
 def editor(path: Path, line: int) -> Sequence[str]:
-    """Return the command that opens `VISUAL` or `EDITOR`, or an editor that is there, at a line of a file.
-
-    Raises:
-        UsageError: None is set, and none that is known is there.
-    """
+    """Return the command that opens `VISUAL` or `EDITOR`, or an editor that is there, at a line of a file."""
     given = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
     program = shlex.split(given) or [each for each in ("code", "nvim", "vim", "vi", "nano") if shutil.which(each)][:1]
     if not program:

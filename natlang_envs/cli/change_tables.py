@@ -15,12 +15,7 @@ from natlang_envs.sandbox import AutoExploreSandbox
 
 
 def check_tables(count: int, tables: Path | None, repository: Path | None, labels: Path | None) -> None:
-    """Run random edits again, spread over the files of tasks, and say where a run here and a table there differ.
-
-    Raises:
-        UsageError: The options do not fit, the lab is not here, or nothing isolates on this machine.
-        typer.Exit: A table differs.
-    """
+    """Run random edits again, spread over the files of tasks, and say where a run here and a table there differ."""
     if labels is not None or (tables is None) != (repository is None):
         raise UsageError("--change goes alone, or with --tables FILE and --repo FOLDER, and never with --labels")
     files, missing = listed()

@@ -28,9 +28,6 @@ def harbor_tasks(
         tasks: HarborChange tasks of the user's own.
         repository: The folder that either is about.
         split: Of the suite's tasks; None is train.
-
-    Raises:
-        UsageError: The options do not go together, or there is no such board or split.
     """
     own = {"--labels": labels, "--tasks": tasks}
     named = [name for name, path in own.items() if path is not None]

@@ -29,6 +29,7 @@ PICK_UP, DROP_OFF = 4, 5
 ILLEGAL = -1
 
 MOVES = ((1, 0), (-1, 0), (0, 1), (0, -1))  # south, north, east, west: TaxiEnv's actions 0 to 3
+_START = re.compile(rf"([0-9]{{1,2}})\.([0-9]{{1,2}})/({'|'.join(_PLACES)})-({'|'.join(_PLACES)})")
 _GENERATED = re.compile("map-([0-9]{4}|[1-9][0-9]{14})")
 _SIZES = (5, 9)
 _WALL_CHANCE = 65  # percent of the column borders that carry a wall
@@ -64,10 +65,14 @@ class City:
         row, column, passenger, destination = self.decode(state)
         return f"{self.name}/{row}.{column}/{_PLACES[passenger]}-{_PLACES[destination]}"
 
-    @cached_property
-    def start_of(self) -> dict[str, int]:
-        """The states an episode may start in, by the ids of their tasks."""
-        return {self.task_id(state): state for state in self.starts}
+    def start_of(self, task_id: str) -> int | None:
+        """Return the state in which a task starts; None for what is no task of this city."""
+        if not (parts := _START.fullmatch(task_id.partition("/")[2])):
+            return None
+        passenger, destination = _PLACES.index(parts[3]), _PLACES.index(parts[4])
+        state = self.encode(int(parts[1]), int(parts[2]), passenger, destination)
+        # Writing the id again leaves no spelling that is nearly right, and no cell beyond the last.
+        return state if state in self.starts and self.task_id(state) == task_id else None
 
     @cached_property
     def transitions(self) -> list[list[int]]:
@@ -77,23 +82,34 @@ class City:
     @cached_property
     def to_pickup(self) -> list[int]:
         """For each state, the fewest commands until the passenger gets in."""
-        return self._fewest_commands(PICK_UP)
+        cell, passenger, destination, moves = self._distances
+        # Who is in the taxi has to be let out first, and is then where the taxi is.
+        return np.where(
+            passenger == IN_TAXI, moves[cell, destination] + 2, moves[cell, passenger % IN_TAXI] + 1
+        ).tolist()
 
     @cached_property
     def to_delivery(self) -> list[int]:
         """For each state, the fewest commands until the passenger is delivered."""
-        return self._fewest_commands(DROP_OFF)
+        cell, passenger, destination, moves = self._distances
+        waits_at = np.array([row * self.columns + column for row, column in self.landmarks])[passenger % IN_TAXI]
+        fetched = moves[cell, passenger % IN_TAXI] + 1 + moves[waits_at, destination] + 1
+        return np.where(passenger == IN_TAXI, moves[cell, destination] + 1, fetched).tolist()
 
-    def _fewest_commands(self, last: int) -> list[int]:
-        """Return the breadth-first distance of every state to one where the last command is legal, and that one."""
-        legal = self.next_states != ILLEGAL
-        distance = np.where(legal[:, last], 1, _UNREACHABLE)
+    @cached_property
+    def _distances(self) -> tuple[NDArray[np.int64], ...]:
+        """The cell, passenger and destination of each state, and the fewest moves from each cell to each landmark."""
+        states = np.arange(len(self.next_states))
+        targets = self.next_states[:: 5 * 4, : len(MOVES)]
+        after = np.where(targets == ILLEGAL, -1, targets // (5 * 4))  # the last row of `moves` stands for no cell
+        moves = np.full((len(after) + 1, len(LANDMARKS)), _UNREACHABLE)
+        for index, (row, column) in enumerate(self.landmarks):
+            moves[row * self.columns + column, index] = 0
         while True:
-            after = np.where(legal, distance[self.next_states], _UNREACHABLE).min(axis=1) + 1
-            closer = np.minimum(distance, after)
-            if (closer == distance).all():
-                return distance.tolist()
-            distance = closer
+            closer = np.minimum(moves[:-1], moves[after].min(axis=1) + 1)
+            if (closer == moves[:-1]).all():
+                return states // 20, states // 4 % 5, states % 4, moves
+            moves[:-1] = closer
 
     @cached_property
     def starts(self) -> tuple[int, ...]:

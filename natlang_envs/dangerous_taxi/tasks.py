@@ -32,8 +32,7 @@ def parse_task_id(task_id: str) -> tuple[City, int]:
     if len(parts) != 3:
         raise UsageError(problem)
     city = load_city(parts[0])
-    # Writing the ids of the city's starts and looking this one up leaves no spelling that is nearly right.
-    state = city.start_of.get(task_id)
+    state = city.start_of(task_id)
     if state is None:
         raise UsageError(problem + f", and must start in one of the {len(city.starts)} starts of {city.name}")
     return city, state
@@ -84,7 +83,12 @@ class TaxiTasks(DrawnTasks):
             yield from self.pool
         else:
             for name in self.pool:
-                yield from load_city(name).start_of
+                yield from _starts(name)
+
+
+def _starts(name: str) -> Iterator[str]:
+    city = load_city(name)
+    return map(city.task_id, city.starts)
 
 
 def _draw_start(name: str, uniform: Callable[[], float]) -> str:
@@ -95,5 +99,5 @@ def _draw_start(name: str, uniform: Callable[[], float]) -> str:
 @lru_cache(maxsize=16)
 def _pool(map_kind: str, split: str) -> tuple[str, ...]:
     """Return task ids of the classic map, or names of generated cities."""
-    names = load_city(CLASSIC).start_of if map_kind == "classic" else map(city_name, range(GENERATED_CITIES))
+    names = _starts(CLASSIC) if map_kind == "classic" else map(city_name, range(GENERATED_CITIES))
     return tuple(name for name in names if split in ("all", split_of_task(name)))

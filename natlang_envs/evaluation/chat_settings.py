@@ -87,9 +87,6 @@ def read_settings(argument: str, agent: str) -> tuple[str, ChatSettings]:
     """Return the model and the settings of `MODEL?name=value&name=value`; values are JSON, or texts.
 
     `NATLANG_TIMEOUT`, `NATLANG_MAX_TOKENS` and the like set what the argument does not.
-
-    Raises:
-        UsageError: There is no model, a setting is unknown, or its value is out of range.
     """
     model, _, query = argument.partition("?")
     if not model.strip():

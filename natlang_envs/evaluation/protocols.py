@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cache
 from importlib import import_module, resources
 from importlib.resources.abc import Traversable
 from inspect import signature
@@ -130,9 +131,14 @@ def _folder() -> Traversable:
 
 def protocol_names() -> list[str]:
     """Return the names of all protocols, sorted."""
+    return list(_names(_folder()))
+
+
+@cache
+def _names(protocols: Traversable) -> list[str]:
     return sorted(
         f"{folder.name}/{file.name.removesuffix('.json')}"
-        for folder in _folder().iterdir()
+        for folder in protocols.iterdir()
         if folder.is_dir()
         for file in folder.iterdir()
         if file.name.endswith(".json")
@@ -193,3 +199,4 @@ def write_protocols(protocols: Iterable[Protocol]) -> None:
         path = Path(str(_folder())) / f"{protocol.name}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(protocol.to_json(), encoding="utf-8")
+    _names.cache_clear()

@@ -36,9 +36,6 @@ def publish(player: Path, policy: str, contents: Mapping[str, bytes]) -> Path:
         player: The file NAME.json.
         policy: What of it plays, for the loader.
         contents: The content of its files, by their names.
-
-    Raises:
-        UsageError: The file is there and is another player.
     """
     packed = {name: gzip.compress(content, mtime=0) for name, content in contents.items()}
     named = {name: hashlib.sha256(content).hexdigest() for name, content in packed.items()}

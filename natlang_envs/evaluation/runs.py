@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
-from functools import reduce
+from functools import cache, reduce
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import UnionType
@@ -265,7 +265,7 @@ class Journal:
             protocol_digest=self._protocol.digest,
             agent=self._agent,
             runs=self._runs,
-            versions=installed_versions(),
+            versions={**installed_versions()},
             hardware=hardware(),
             tokens=sum(each.tokens for each in self.played.values()),
             seconds=round(self.seconds, 3),
@@ -338,6 +338,7 @@ def hardware() -> str:
     return f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}"
 
 
+@cache
 def installed_versions() -> dict[str, str]:
     found = {"python": platform.python_version()}
     for package in _PACKAGES:

@@ -155,9 +155,6 @@ def two_level_interval(rates: Sequence[Sequence[float]]) -> Interval:
 
     Args:
         rates: For each seed, its success rate on each task, in one order of the tasks.
-
-    Raises:
-        UsageError: There are fewer than two seeds or tasks, or not all seeds played the same number of tasks.
     """
     if len(rates) < 2 or len({len(each) for each in rates}) != 1 or len(rates[0]) < 2:
         raise UsageError(

@@ -93,11 +93,7 @@ def restoring(edited: str, original: str) -> Edit | None:
 
 
 def edits(source: str) -> list[Edit]:
-    """Return every single-place edit of a source, by position, at most `PER_LINE` a line.
-
-    Raises:
-        UsageError: It is not Python, or has line ends that editors disagree on.
-    """
+    """Return every single-place edit of a source, by position, at most `PER_LINE` a line."""
     if "\r" in source.replace("\r\n", ""):
         raise UsageError("a source with carriage returns inside its lines cannot be edited: write \\n or \\r\\n")
     try:

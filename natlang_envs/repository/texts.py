@@ -28,11 +28,7 @@ _STEPS_LEFT = re.compile(r"^# Steps left\n(\d+)$", re.MULTILINE)
 
 
 def check_budget(file_budget: int) -> int:
-    """Return the largest number of characters of a file that `cat` shows.
-
-    Raises:
-        UsageError: It is no whole number of at least 1.
-    """
+    """Return the largest number of characters of a file that `cat` shows."""
     return check_count("file_budget", file_budget)
 
 
@@ -55,11 +51,7 @@ def read_question(task: str) -> str:
 
 
 def steps_left(observation: str, agent: str) -> int:
-    """Return how many commands may still be given, as an observation tells.
-
-    Raises:
-        UsageError: It is none of AutoExplore; the line says that `agent` cannot play it.
-    """
+    """Return how many commands may still be given, as an observation tells."""
     found = _STEPS_LEFT.search(observation)
     if found is None:
         raise UsageError(f"agent {agent!r} walks through folders: give it an AutoExplore environment")

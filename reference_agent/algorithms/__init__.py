@@ -65,11 +65,7 @@ def algorithm_names() -> list[str]:
 
 
 def load_algorithm(given: str | Algorithm | Callable[..., Any]) -> Algorithm:
-    """Return an algorithm by its name, or the one that is given, of which a function has no settings.
-
-    Raises:
-        UsageError: None has this name, or it is no algorithm.
-    """
+    """Return an algorithm by its name, or the one that is given, of which a function has no settings."""
     if isinstance(given, Algorithm):
         return given
     if callable(given):

@@ -190,11 +190,7 @@ def _key(reading: ShownPart) -> str:
 
 
 def read_table(path: Path, model: str) -> dict[str, float]:
-    """Return the lifts of a table by their keys; a last line that was cut off is removed.
-
-    Raises:
-        UsageError: It is of another model, or is no table.
-    """
+    """Return the lifts of a table by their keys; a last line that was cut off is removed."""
     found: dict[str, float] = {}
     lines = path.read_text(encoding="utf-8").split("\n") if path.exists() else [""]
     if lines[-1]:

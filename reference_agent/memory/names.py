@@ -207,11 +207,7 @@ class NameMemory:
 
     @classmethod
     def read(cls, path: Path) -> NameMemory:
-        """Read a file of `write`.
-
-        Raises:
-            UsageError: It cannot be read, or is none.
-        """
+        """Read a file of `write`."""
         return cls.of(path.read_bytes() if path.is_file() else b"", path)
 
     @classmethod

@@ -251,9 +251,6 @@ def contents_of(path: Path) -> dict[str, bytes]:
     """Return the files of a player by their names.
 
     `path` is a memory, a folder of `reflect-rl recall` or a policy in it, or a published player.
-
-    Raises:
-        UsageError: There is no player.
     """
     if published.is_published(path):
         policy, files = published.published_files(path)
@@ -275,11 +272,7 @@ def is_policy(path: Path) -> bool:
 
 
 def publish(path: Path, player: Path) -> None:
-    """Write a memory, a folder of `reflect-rl recall` or a policy in it as a published player.
-
-    Raises:
-        UsageError: It holds none.
-    """
+    """Write a memory, a folder of `reflect-rl recall` or a policy in it as a published player."""
     contents = contents_of(path)
     NameMemory.of(contents[MEMORY], path)
     published.publish(player, KIND, contents)
@@ -289,19 +282,12 @@ def load(argument: str) -> RecallAgent:
     """Return the agent of `recall:FILE` or `recall:FILE@MODEL`.
 
     FILE is a memory, a folder of `reflect-rl recall` or a policy in it, or one of them published.
-
-    Raises:
-        UsageError: There is no file, or it holds no memory; or the model cannot be had.
     """
     return _loaded(argument, sampling=False)
 
 
 def load_sampling(argument: str) -> RecallAgent:
-    """Return the agent of `recall-sample:RUN` or `recall-sample:RUN@MODEL`: the policy's goals are sampled.
-
-    Raises:
-        UsageError: As `load`; or there is no policy, whose goals could be sampled.
-    """
+    """Return the agent of `recall-sample:RUN` or `recall-sample:RUN@MODEL`: the policy's goals are sampled."""
     return _loaded(argument, sampling=True)
 
 
@@ -327,9 +313,6 @@ def remembering(path: Path, model: str, lifts: Path | None = None, name: str = "
         model: Whose lifts it weighs; empty for words alone.
         lifts: A table that keeps lifts from one run for the next.
         name: The agent's name, for messages.
-
-    Raises:
-        UsageError: As `load`.
     """
     policy, contents = None, contents_of(path)
     memory = NameMemory.of(contents.get(MEMORY, b""), path)

@@ -108,11 +108,7 @@ class GoalPolicy(nn.Module):
 
 
 def policy_of(content: bytes, path: Path) -> GoalPolicy:
-    """Return the policy of a file's content; `path` is named where it holds none.
-
-    Raises:
-        UsageError: It holds none.
-    """
+    """Return the policy of a file's content; `path` is named where it holds none."""
     policy = GoalPolicy()
     try:
         weights: Mapping[str, Tensor] = load(content)

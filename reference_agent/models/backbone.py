@@ -139,11 +139,7 @@ def load_tokenizer(path: str | Path) -> Any:
 
 
 def check_backbone(path: str | Path, config: ModelConfig) -> Any:
-    """Return a model without its weights, on the device `"meta"`; nothing is loaded.
-
-    Raises:
-        UsageError: Its name or settings are wrong, as far as can be seen in this way.
-    """
+    """Return a model without its weights, on the device `"meta"`; nothing is loaded."""
     check_device(config)
     if config.eight_bit:
         _eight_bit()

@@ -27,13 +27,9 @@ _log = logging.getLogger(__name__)
 
 def label_tokens(tokenizer: Any) -> dict[str, int]:
     """Return the labels of enumerated actions that are single tokens after a newline, with these."""
-
-    def encode(text: str) -> list[int]:
-        return tokenizer(text, add_special_tokens=False)["input_ids"]
-
-    newline = encode("\n")
-    encoded = {label: encode(f"\n{label}") for label in LABELS}
-    return {label: ids[-1] for label, ids in encoded.items() if len(ids) == len(newline) + 1 and ids[:-1] == newline}
+    texts = ["\n", *(f"\n{label}" for label in LABELS)]
+    newline, *encoded = tokenizer(texts, add_special_tokens=False)["input_ids"]
+    return {label: ids[-1] for label, ids in zip(LABELS, encoded, strict=True) if ids and ids[:-1] == newline}
 
 
 def check_labels(commands: int, labels: int) -> None:

@@ -192,11 +192,7 @@ def cell_config(task: str, method: str, preset: Preset, seed: int, settings: lis
 
 
 def recall_training(method: str, preset: Preset, settings: Sequence[str]) -> RecallTraining:
-    """Return what a cell of a player who remembers is trained with; `settings` are `recall.NAME=VALUE`.
-
-    Raises:
-        UsageError: A setting is unknown, or of another kind.
-    """
+    """Return what a cell of a player who remembers is trained with; `settings` are `recall.NAME=VALUE`."""
     model = load_config(preset.over).model.name if preset.over else ""
     default = RecallTraining(model, preset.questions)
     default = default._replace(updates=ceil(default.updates * preset.iterations))

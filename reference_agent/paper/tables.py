@@ -217,9 +217,6 @@ def draw_curves(runs: Mapping[str, Path | Sequence[Path]], picture: Path) -> Pat
 
     Where a name has several runs, one a seed, the line is their mean, in a band of Student's 95% interval over them.
     Many curves stand side by side, by what their names say before the last comma.
-
-    Raises:
-        UsageError: A run has no curve, or the picture's name does not end in .png.
     """
     if picture.suffix != ".png":
         raise UsageError(f"{picture} is to be the name of a PNG file: write {picture.stem or 'curve'}.png")

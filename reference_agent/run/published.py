@@ -50,9 +50,6 @@ def publish(run: Path, policy: str, player: Path) -> Path:
         run: A folder of `reflect-rl train`.
         policy: One of `POLICIES`, such as `"policy"`.
         player: The file NAME.json; weights go to `files/` beside it.
-
-    Raises:
-        UsageError: Training has not ended, its players are damaged, or weights are not finite.
     """
     config = read_config(run, to_play=True)
     if config.state:
@@ -74,11 +71,7 @@ def publish(run: Path, policy: str, player: Path) -> Path:
 
 
 def unpack(player: Path, run: Path) -> str:
-    """Write a published player's files as those of a run, and return the name of its policy.
-
-    Raises:
-        UsageError: It is no published player, or a file is not what it should be.
-    """
+    """Write a published player's files as those of a run, and return the name of its policy."""
     policy, files = published.published_files(player)
     for name, file in files.items():
         folder, _, last = name.rpartition("/")
@@ -111,11 +104,7 @@ def rounded(weights: bytes, file: Path) -> bytes:
 
 
 def read_rounded(packed: bytes, file: Path) -> bytes:
-    """Return the content of the safetensors file that `rounded` packed.
-
-    Raises:
-        UsageError: It is none.
-    """
+    """Return the content of the safetensors file that `rounded` packed."""
     try:
         read = load(packed)
         weights: dict[str, torch.Tensor] = {}

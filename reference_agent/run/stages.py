@@ -113,11 +113,7 @@ def check_state(config: Config, folder: Path) -> None:
 
 
 def read_config(out: Path, to_play: bool = False) -> Config:
-    """Return the settings of a run; `to_play` leaves those of its training at their defaults.
-
-    Raises:
-        UsageError: There is none, or it is damaged.
-    """
+    """Return the settings of a run; `to_play` leaves those of its training at their defaults."""
     try:
         content = json.loads((out / CONFIG).read_text(encoding="utf-8"))
         if to_play and isinstance(content, dict):

@@ -76,10 +76,6 @@ def read_game(file: Path, env_id: str = "") -> GameFile:
 
     The teacher is the function `teacher` of the file, or of FILE_teacher.py beside it, which is written if the
     environment has a plan and there is none.
-
-    Raises:
-        UsageError: There is no such file, it cannot be imported, it registers no environment or several, or it has
-            neither a teacher nor a plan.
     """
     module = _imported(file)
     prefix = f"{module.__name__}:"

@@ -53,9 +53,6 @@ def check_demonstrations(examples: Sequence[Example]) -> list[RuleCount]:
     for row in check_demonstrations(examples):
         print(row.rule, row.faults, "of", row.examples, row.first)
     ```
-
-    Raises:
-        UsageError: `examples` holds something that `collect` does not return.
     """
     examples = as_examples(examples)
     found: dict[str, list[tuple[bool, Example, str]]] = defaultdict(list)
@@ -103,9 +100,6 @@ def what_can_be_known(examples: Sequence[Example]) -> Knowable:
     from reference_agent.teachers.check import what_can_be_known
     print(what_can_be_known(examples))
     ```
-
-    Raises:
-        UsageError: `examples` holds something that `collect` does not return.
     """
     verdicts: dict[str, set[bool]] = defaultdict(set)
     for each in as_examples(examples):

@@ -16,11 +16,12 @@ from natlang_envs.conformance import CHECKS, Case, Check
 from natlang_envs.env import Outcome
 from natlang_envs.episodes import EpisodesVectorEnv
 from natlang_envs.vector import NatLangVectorEnv
+from tests.support.slow import slow_processes
 
 ENV_ID = "Example/GuessNumber-v0"
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", slow_processes(CHECKS), ids=lambda check: check.__name__)
 def test_it_passes_every_check(check: Check) -> None:
     # A hidden number: every first observation is the same, and `up-to-20/1` is a task beside `up-to-20/12`.
     check(Case(f"examples.guess_number:{ENV_ID}"))

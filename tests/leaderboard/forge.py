@@ -6,8 +6,11 @@ import gzip
 import hashlib
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+import gymnasium
 
 from leaderboard.schema import SUBMISSION_FILE
 from natlang_envs.evaluation.protocols import load_protocol
@@ -59,9 +62,14 @@ def as_written(episode: dict[str, Any]) -> str:
     return json.dumps(episode, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
+@cache
+def _env() -> gymnasium.Env[str, str]:
+    return load_protocol(PROTOCOL).make_env()
+
+
 def played_digest(episode: dict[str, Any]) -> str:
     """Return the digest that the environment gives for the actions; past the end, of the last text again."""
-    env = load_protocol(PROTOCOL).make_env()
+    env = _env()
     observation, _ = env.reset(seed=0, options={"task_id": episode["task_id"]})
     digest = chain("", observation)
     ended = False

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from safetensors.torch import load_file, save_file
 
 from leaderboard.audit import audit
 from leaderboard.changes import check_changes
@@ -33,7 +34,7 @@ pytestmark = pytest.mark.xdist_group("forged players")  # one process trains the
 
 
 class Trained(NamedTuple):
-    """Two runs of seconds and the players that were published of them."""
+    """A run of seconds, one with other weights, and the players that were published of them."""
 
     folder: Path
     runs: tuple[Path, Path]
@@ -48,18 +49,21 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
     folder = tmp_path_factory.mktemp("forged")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NATLANG_CACHE", str(folder / "cache"))
-        runs = (trained_run(tmp_path_factory, 0), trained_run(tmp_path_factory, 1))
+        runs = (trained_run(tmp_path_factory), folder / "another")
+        shutil.copytree(runs[0], runs[1])
+        for file in runs[1].rglob("*.safetensors"):
+            save_file({name: weight * 1.5 for name, weight in load_file(file).items()}, file, {"format": "pt"})
         for name, run in zip(("one", "two"), runs, strict=True):
             publish(run, "policy", folder / "players" / f"{name}.json")
         publish(runs[0], "policy-sft", folder / "players" / "before.json")
-    for how, sampling in (("reflect-rl", False), ("reflect-rl-sample", True)):
-        entry_of(f"{how}:{folder}/players/one.json", folder / how, deterministic=not sampling)
     return Trained(folder, runs)
 
 
 def submitted(trained: Trained, here: Path, how: str = "reflect-rl") -> tuple[Path, str]:
     """Return the entry of a player, and the agent that it is audited with."""
-    shutil.copytree(trained.folder / how / "submissions", here / "submissions")
+    if not (made := trained.folder / how).exists():
+        entry_of(f"{how}:{trained.players}/one.json", made, deterministic=how == "reflect-rl")
+    shutil.copytree(made / "submissions", here / "submissions")
     return here / "submissions" / PROTOCOL / "agent", f"{how}:{here}/players/one.json"
 
 

@@ -85,9 +85,9 @@ def forgotten(here: Path) -> list[Path]:
 
 
 NOTED = {
-    "Noted": (False, "the recording has 200 successes, and playing again has"),
-    "Unwatched": (True, "the recording has 200 successes, and playing again has"),
-    "Led": (True, "the recording has 200 successes, and playing again has"),
+    "Noted": (False, "the recording has 100 successes, and playing again has"),
+    "Unwatched": (True, "the recording has 100 successes, and playing again has"),
+    "Led": (True, "the recording has 100 successes, and playing again has"),
     "Json": (True, "the agent stopped: "),
     "Elsewhere": (True, "tasks drawn afresh are won "),
 }
@@ -98,8 +98,9 @@ NOTED = {
 )
 def test_what_was_noted_beforehand_helps_nobody(here: Path, agent: str) -> None:
     shown, says = NOTED[agent]
-    noted(here, CITIES)
-    entry = entry_of(f"forging:{agent}", here, protocol=CITIES)
+    board = CITIES if agent == "Elsewhere" else PROTOCOL  # of fresh tasks the classic map has too few
+    noted(here, board)
+    entry = entry_of(f"forging:{agent}", here, protocol=board)
     for place in forgotten(here):
         place.unlink(missing_ok=True)
     (bag := here / "bag").mkdir()
@@ -149,12 +150,23 @@ def test_a_function_is_not_ranked_among_models(here: Path) -> None:
 # Entries beside one that is ranked.
 
 
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an entry that was audited."""
+    folder = tmp_path_factory.mktemp("audited")
+    shutil.copy(AGENTS, folder)
+    sys.modules.pop("forging", None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert judged(entry_of("forging:agreeable", folder, deterministic=True), "forging:agreeable") == ""
+    return folder
+
+
 @pytest.fixture
-def ranked(here: Path) -> Path:
-    """An entry that was audited."""
-    entry = entry_of("forging:agreeable", here, deterministic=True)
-    assert judged(entry, "forging:agreeable") == ""
-    return entry
+def ranked(here: Path, audited: Path) -> Path:
+    """A copy of that entry."""
+    shutil.copytree(audited, here, dirs_exist_ok=True)
+    return here / "submissions" / PROTOCOL / "agent"
 
 
 def beside(ranked: Path, name: str, facts: Any = (), word: str | None = None) -> Path:

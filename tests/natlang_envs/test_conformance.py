@@ -19,6 +19,7 @@ from natlang_envs.conformance import CHECKS, Case, Check, NotApplicable
 from natlang_envs.conformance.vectors import vector_calls_single_environments
 from natlang_envs.make_env import make_env
 from tests.support import broken
+from tests.support.slow import PROCESSES
 
 GENERATED: dict[str, Any] = {"map": "generated"}
 EMBEDDED: dict[str, Any] = {"dataset": "embedded"}  # the labelled dataset needs a download
@@ -51,14 +52,7 @@ SLOW = [  # other tasks, splits, lengths and sizes of the same families
     Case("NatLang/ALFWorld-TomatoMicrowave-v0", {"split": "validation"}),
 ]
 BY_NAME = {check.__name__: check for check in CHECKS}
-# Costly ones, since they start processes or many environments, are tried on one environment of AutoExplore.
-PROCESSES = {
-    "same_episodes_in_another_process",
-    "async_equals_sync",
-    "snapshots_restore_in_another_process",
-    "vector_equals_sync",
-}
-ONE_OF_TWO = ("AutoExplore-v0", "AutoExplore-Search-v0")
+ONE_OF_TWO = ("AutoExplore-v0", "AutoExplore-Search-v0")  # PROCESSES are tried on one environment of AutoExplore
 TOO_SHORT = {"plans_succeed"}  # with a horizon of five steps most plans do not fit
 
 

@@ -60,6 +60,7 @@ def test_the_protocol_files_are_what_the_generator_makes() -> None:
     made = {protocol.name: protocol for protocol in taxi_protocols.protocols()}
     if any(name.startswith("autoexplore") for name in NAMES):
         made |= {protocol.name: protocol for protocol in explore_protocols.protocols()}
+        made |= {protocol.name: protocol for protocol in explore_protocols.answer_protocols()}
         made |= {protocol.name: protocol for protocol in change_protocols.protocols()}
     made |= {protocol.name: protocol for protocol in alfworld_protocols.protocols(official=False)}
     assert sorted([*made, *OFFICIAL]) == NAMES
@@ -118,7 +119,8 @@ def test_the_oracle_is_perfect_on_every_protocol(name: str, episodes: int) -> No
     if unwrap(env).every_task_can_be_won:
         assert found.success_rate == found.interval.high == 1.0
     assert (found.mean_regret, found.episodes) == (0.0, len(protocol.episodes))
-    assert found.interval.low > {20: 0.83, 38: 0.9}.get(len(protocol.episodes), 0.96)
+    low = {20: 0.83, 38: 0.9}.get(len(protocol.episodes), 0.96)
+    assert found.interval.low > (0.5 if "answer" in name else low)  # a search does not list every file
     assert run.protocol_digest == protocol.digest
     for each in trajectories[:10]:
         assert difference(each, replay(env, each)) is None

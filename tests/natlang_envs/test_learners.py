@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import natlang_envs
 from natlang_envs import UsageError, unwrap
 from natlang_envs.learners import EncodedObservations, TextEncoder, TransformerEncoder, vector_wrappers, wrappers
+from tests.support.slow import TORCH
 
 IDS = [entry.id for entry in natlang_envs.ENVIRONMENTS]
 PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
@@ -161,6 +162,7 @@ def test_numbers_stand_for_the_commands_after_a_restore(id: str) -> None:
     assert envs.actions([0, len(listed[1]) - 1]) == [listed[1][0], listed[1][-1]]
 
 
+@TORCH
 def test_a_transformer_encodes_too() -> None:
     pytest.importorskip("transformers")
     from reference_agent.tiny.making import tiny_folder

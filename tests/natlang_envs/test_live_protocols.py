@@ -27,6 +27,7 @@ from natlang_envs.evaluation import (
 from natlang_envs.evaluation.live import find_round
 from natlang_envs.evaluation.runner import score_run
 from tests.natlang_envs.test_cli import natlang, refused
+from tests.strategies import examples
 
 TASKS = 200
 TAXI, HOUSE = "dangerous-taxi-pickup-cities/v1", "alfworld-generated/v1"
@@ -83,7 +84,7 @@ def test_what_a_beacon_draws_is_pinned(golden: Callable[[str, str], None]) -> No
     golden("live-protocol-digests.txt", "".join(digests))
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(text=st.text(max_size=40) | st.from_regex(r"[a-z-]+/v[0-9]-20[0-9]{2}-[0-9]{2}", fullmatch=True))
 def test_a_rounds_name_is_read_back_and_other_names_are_none(text: str) -> None:
     found = find_round(text)

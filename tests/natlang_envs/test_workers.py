@@ -16,6 +16,7 @@ from natlang_envs.evaluation import evaluate, load_agent
 from natlang_envs.evaluation.runner import Progress
 from natlang_envs.evaluation.runs import JOURNAL_FILE, TRAJECTORIES_FILE
 from natlang_envs.evaluation.workers import Workers
+from tests.support.slow import slow_unless
 
 AGENTS = "tests.support.worker_agents"
 pytestmark = pytest.mark.timeout(120)
@@ -33,8 +34,9 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return played(tmp_path_factory.mktemp("alone") / "run", f"{AGENTS}:drawing")
 
 
-@pytest.mark.parametrize("concurrency", [1, 3])
-@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize(
+    ("concurrency", "named"), slow_unless(lambda number: number < 2, [(1, True), (3, False), (1, False), (3, True)])
+)
 def test_the_bytes_are_those_of_one_process(tmp_path: Path, alone: bytes, concurrency: int, named: bool) -> None:
     workers = Workers(2, agent=f"{AGENTS}:drawing" if named else None)
     assert played(tmp_path, f"{AGENTS}:drawing", workers=workers, concurrency=concurrency) == alone

@@ -78,9 +78,6 @@ def make(repository: RepositoryEntry, wanted: Mapping[str, int], pythons: Sequen
         repository: The repository.
         wanted: How many tasks of each kind.
         pythons: Other interpreters under which a task must be the same; they need pytest.
-
-    Raises:
-        UsageError: One of its tests cannot be used, the lab is not here, or nothing isolates on this machine.
     """
     tested = repository.open()
     tests, left_out = usable(tested, repository.seconds)

@@ -1,4 +1,4 @@
-"""The commands `reflect-rl search` and `reflect-rl mend`, and what `reflect-rl publish` does with their weights."""
+"""The commands `reflect-rl search`, `quote` and `mend`, and what `reflect-rl publish` does with their weights."""
 
 from __future__ import annotations
 
@@ -47,6 +47,25 @@ def search(
     show_trained(trained)
 
 
+def quote(
+    out: Out,
+    searcher: Annotated[Path, typer.Option(help="The searcher that finds the files: its weights, or a published one.")],
+    seeds: Seeds = 1,
+    epochs: Annotated[int, typer.Option(min=0, help="Passes over the training questions in imitation.")] = 15,
+    updates: Updates = 240,
+    dataset: Annotated[str, typer.Option(help="labelled, or embedded for a try in seconds.")] = "labelled",
+) -> None:
+    """Train small judges of passages and words for AutoExplore-Answer's listed form; a seed that is there stays."""
+    from natlang_envs.autoexplore.tasks import EMBEDDED, LABELLED
+    from natlang_judges.quoter.training import QuoterSettings, train_quoters
+    from reference_agent.run.command import bars, show_step
+
+    require_choice("dataset", dataset, (LABELLED, EMBEDDED))
+    settings = QuoterSettings(epochs=epochs, updates=updates)
+    with bars() as progress:
+        show_trained(train_quoters(out, searcher, seeds, settings, partial(show_step, progress, ""), dataset))
+
+
 def mend(
     out: Out,
     seeds: Seeds = 3,
@@ -79,10 +98,11 @@ def publish(weights: Path, player: Path) -> str | None:
     """
     from natlang_envs.evaluation import published
     from natlang_judges.mender.network import MENDER
+    from natlang_judges.quoter.agent import QUOTER
     from natlang_judges.searcher.network import SEARCHER
 
     content = weights.read_bytes() if weights.is_file() else b""
-    for kind in (SEARCHER, MENDER):
+    for kind in (SEARCHER, MENDER, QUOTER):
         if kind.fitting(content, weights) is not None:
             published.publish(player, kind.name, {kind.file: content})
             return kind.name

@@ -208,9 +208,6 @@ def start(path: str, request_infos: EnvInfos | None = None, wrappers: Sequence[C
         path: A `game.tw-pddl`.
         request_infos: What is asked for.
         wrappers: Wrappers, the innermost first; `AlfredDemangler()` must be among them.
-
-    Raises:
-        UsageError: The file is no game, or `AlfredDemangler()` is missing.
     """
     env: Any = _BareGame(request_infos or EnvInfos())
     for wrapper in wrappers:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from natlang_envs.autoexplore.answering.causes import why
 from natlang_envs.autoexplore.answering.episode import FORMS, LONGEST, AnswerEpisode, Form
+from natlang_envs.autoexplore.answering.keys import AnswerKey
 from natlang_envs.autoexplore.answering.passages import longest_numbered
 from natlang_envs.autoexplore.answering.plan import answer_plan, way_to_cite
 from natlang_envs.autoexplore.answering.score import AnswerScore, Citation
 from natlang_envs.autoexplore.answering.tasks import AnswerTasks
 from natlang_envs.autoexplore.asking import AskingEnv
-from natlang_envs.autoexplore.dataset.labels import Wording
+from natlang_envs.autoexplore.dataset.labels import Label, Wording
 from natlang_envs.autoexplore.episode import ExploreEpisode
 from natlang_envs.autoexplore.searching.episode import SearchEpisode
 from natlang_envs.autoexplore.searching.listing import MAX_LIST
-from natlang_envs.autoexplore.tasks import ExploreSplit, ExploreTasks
+from natlang_envs.autoexplore.tasks import ExploreSplit, ExploreTask, ExploreTasks
 from natlang_envs.copilot.shell import Shell
 from natlang_envs.env import Outcome
 from natlang_envs.errors import check_flag, require_choice
@@ -101,6 +102,21 @@ class AutoExploreAnswerEnv(AskingEnv[ExploreTasks, AnswerEpisode]):
     def repository(self) -> Repository:
         """The repository of the current task (privileged knowledge)."""
         return self._episode.inner.navigation.repository
+
+    @property
+    def label(self) -> Label:
+        """The label of the current question, with its answer (privileged knowledge)."""
+        return self._episode.label
+
+    @property
+    def key(self) -> AnswerKey:
+        """The key of the current question (privileged knowledge)."""
+        return self._episode.key
+
+    @property
+    def goal(self) -> ExploreTask:
+        """The current task with its targets (privileged knowledge)."""
+        return self._episode.goal
 
     @property
     def score(self) -> AnswerScore | None:

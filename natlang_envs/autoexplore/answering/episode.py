@@ -65,8 +65,8 @@ class AnswerEpisode:
             found = tuple(each for each in self.inner.commands if not each.startswith("id ") and each != EXIT)
             return (*found, DONE, EXIT) if self.picks else (*found, EXIT)
         if opened.line:
-            words = (*(each for each in picks_of(self.quoted()) if each.lower() not in ("yes", "no")), "yes", "no")
-            return (*(f"pick {each}" for each in words if each not in self.picks), *self._done(), BACK, EXIT)
+            words = [each for each in picks_of(self.quoted()) if each not in self.picks]
+            return (*(f"pick {each}" for each in words), *self._done(), BACK, EXIT)
         quotes = [f"quote {each.line}" for each in self.passages()]
         reads_on = [opened.command] if self.inner.navigation.parts(opened.path) > 1 else []
         return (*quotes, *reads_on, *self._done(), BACK, EXIT)

@@ -34,8 +34,9 @@ _UNITS: Final = {
     "usd": "usd=1 $=1 dollar=1",
     "gbp": "gbp=1 £=1 pound=1",
     "cent": "cent=1 ct=1",
+    "penny": "penny=1 pence=1",
     "g": "mg=0.001 milligram=0.001 g=1 gram=1 kg=1000 kilogram=1000 kilo=1000 tonne=1e6",
-    "mm": "mm=1 millimetre=1 millimeter=1 cm=10 centimetre=10 centimeter=10 metre=1000 meter=1000 km=1e6 "
+    "mm": "mm=1 millimetre=1 millimeter=1 cm=10 centimetre=10 centimeter=10 m=1000 metre=1000 meter=1000 km=1e6 "
     "kilometre=1e6 kilometer=1e6",
     "ml": "ml=1 millilitre=1 milliliter=1 litre=1000 liter=1000",
     "°c": "°c=1 celsius=1",
@@ -54,6 +55,8 @@ _QUOTES = "\"'`\u00b4\u201c\u201d\u2018\u2019\u00ab\u00bb"
 _CHUNK = re.compile(rf"[^\s{_QUOTES}(){{}}\[\]<>,;:!?|=*&/]+|[,;:!?]")
 _NUMBER = re.compile(r"([$€£])?([-+]?(?:\d+(?:\.\d+)?|\.\d+)(?:e[-+]?\d{1,2})?)(%|[a-zµμ°€]+)?", re.ASCII)
 _GROUPED = re.compile(r"(?<![\d.,_])[1-9]\d{0,2}(?:[,_]\d{3})+(?!\d)")
+_CLOCK = re.compile(r"(?<![\d:])0?(\d{1,2}):(\d{2})(?![\d:])")
+_A_UNIT = frozenset(("minute", "hour", "day", "week", "month", "year"))  # "a week" is one week
 _ARTICLES = frozenset(("a", "an", "the"))
 _PAUSES = frozenset(",;:!?.")
 
@@ -65,7 +68,8 @@ class Token(NamedTuple):
         text: What is compared: the stem of a word, a name in lower case, a number in its dimension's unit.
         clause: Counts the commas and the like before it.
         unit: Of a number its dimension, "" for a bare one; None for anything else.
-        named: Whether it is an atom by itself: a number, or a name such as `max_age` or `ValueError`.
+        named: Whether it is an atom by itself: a number, or a name such as `max_age` or `ValueError`. The "one" of "the
+            newest one", "a week" and "half" are numbers that are none.
     """
 
     text: str
@@ -88,20 +92,33 @@ def tokens_of(text: str) -> tuple[Token, ...]:
         value, unit = _value(word)
         before = found[-1] if found else None
         after = pieces[number + 1][0].casefold() if number + 1 < len(pieces) else ""
-        if value is not None and word == "one" and not _scale(after) and after not in _MULTIPLES:
-            found.append(Token("1", clause, None))  # "the newest one" is no number, and still meets 1
+        if word in ("a", "an") and after in _A_UNIT and not (before and before.unit == ""):  # not "half an hour"
+            found.append(Token("1", clause, "", False))
         elif value is not None:
             if before and before.unit == "" and before.clause == clause and _joins(pieces[number - 1][0], word):
                 value += Decimal(found.pop().text)  # twenty five
-            found.append(Token(_plain(value, word), clause, unit, True))
-        elif word in _MULTIPLES and before and before.unit == "":
-            found[-1] = before._replace(text=_plain(Decimal(before.text) * _MULTIPLES[word], ""))
-        elif (scale := _scale(word)) and before and before.unit == "" and before.clause == clause:
+            weak = word == "half" or (word == "one" and not _scale(after) and after not in _MULTIPLES)
+            found.append(Token(_plain(value, word), clause, unit, not weak))
+        elif word in _MULTIPLES:
+            times = (
+                Decimal(found.pop().text) if before and before.unit == "" and before.clause == clause else Decimal(1)
+            )
+            found.append(Token(_plain(times * _MULTIPLES[word], ""), clause, "", True))
+        elif (scale := _scale(word)) and before and before.unit == "" and before.clause == clause and word not in "$€£":
             found[-1] = before._replace(text=_plain(Decimal(before.text) * scale[1], ""), unit=scale[0])
         elif word not in _ARTICLES or quoted:
             named = _is_name(piece)
-            found.append(Token(word if named or len(word) < 4 else stem(word), clause, None, named))
+            found.append(Token(word if named else root(word), clause, None, named))
     return tuple(found)
+
+
+def root(word: str) -> str:
+    """Return what forms of a word have in common: of "skips", "skipped" and "skip", or of "copies" and "copy"."""
+    found = stem(word)
+    if len(word) < 4 or found == "not":  # "notes" denies nothing
+        return word
+    found = found[:-1] if found[-1] == found[-2] and found[-1] not in "aeiou" else found
+    return f"{found[:-1]}i" if found.endswith("y") else found
 
 
 def words_in(text: str) -> list[str]:
@@ -111,15 +128,17 @@ def words_in(text: str) -> list[str]:
 
 def _pieces(text: str) -> Iterator[tuple[str, bool]]:
     """Yield words, names and pauses, and whether a quotation mark of code stands before each."""
-    seen = "".join(each for each in unicodedata.normalize("NFKC", text) if unicodedata.category(each) != "Cf")
+    seen = unicodedata.normalize("NFKC", text.replace("\u00b2", "^2").replace("\u00b3", "^3"))
+    seen = "".join(each for each in seen if unicodedata.category(each) != "Cf")
     seen = _GROUPED.sub(lambda match: re.sub("[,_]", "", match.group()), seen)
     seen = seen.replace("per cent", "percent").replace("\u2212", "-")
-    seen = re.sub(r"[\u2010-\u2015]", "-", re.sub(r"(?<=\w)['\u2019]t\b", "t", seen))
+    seen = re.sub(r"#(?=\d)", " ", _CLOCK.sub(r"\1h\2", seen))
+    seen = re.sub(r"[\u2010-\u2015]", "-", re.sub(r"(?<=\w)['\u2019](t|s)\b", lambda match: match[1].strip("s"), seen))
     for match in _CHUNK.finditer(seen):
         quoted = seen[match.start() - 1 : match.start()] == "`"
         chunk = match.group()
-        bare = chunk.rstrip(".\u2026-~^").lstrip("~@#" if chunk[1:2].isdigit() else "~@#+")
-        bare = re.sub(r"(?<=\d)\++$|(?<=[A-Z]{2})s$|^v(?=\d)", "", bare)
+        bare = chunk.rstrip(".\u2026-~^").lstrip("~@#^\u00b1\u2264\u2265\u2248" + "+" * (not chunk[1:2].isdigit()))
+        bare = re.sub(r"^\$(?=[A-Za-z_])|(?<=\d)(\++|x)$|(?<=[A-Z]{2})s$|^v(?=\d+\.)", "", bare)
         yield from ((each, quoted) for each in _parted(bare) if each)
         if chunk.endswith(".") and bare:
             yield ".", False

@@ -19,16 +19,17 @@ from natlang_envs.repository.texts import FILE_BUDGET
 
 def key_problems(label: Label, key: AnswerKey) -> Iterator[str]:
     """Yield what is wrong with a label's key, without the files."""
-    asked = f"{label.question} {label.natural}"
-    own = score_words(key, label.answer, asked, (label.repository, *label.targets))
+    own = score_words(key, label.answer, label)
     if own.problem or own.recall < 1:
-        missing = [each for each in key.atoms if score_words(AnswerKey(key.id, (each,)), label.answer).recall < 1]
+        missing = [
+            each for each in key.atoms if score_words(AnswerKey(key.id, (each,)), label.answer, label).recall < 1
+        ]
         yield f"the label's own answer is wrong: {own.problem or f'it lacks {missing}'}"
-    for wording in filter(None, (label.question, label.natural)):
-        if score_words(key, wording).recall == 1:
+    for wording in dict.fromkeys(label.asked(each) for each in key.wordings):
+        if score_words(key, wording, label).recall == 1:
             yield f"the question itself says every atom: {wording}"
     for constant in ("Yes.", "No."):
-        if score_words(key, constant).recall == 1:
+        if score_words(key, constant, label).recall == 1:
             yield f"{constant!r} says every atom"
     if "natural" in key.wordings and "hard" not in key.wordings and not label.natural:
         yield "the label has no natural wording"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -11,10 +10,11 @@ from natlang_envs.repository.navigation import Navigation
 from natlang_envs.repository.texts import MAX_COMMANDS, is_binary
 
 _SLOTS = MAX_COMMANDS - 6  # the other commands need at most six
+YES_NO = ("yes", "no")
 _NUMBERED = len("12345: ")  # characters before a line; a file whose lines need more is none that people read
 
 
-class Line(NamedTuple):
+class NumberedLine(NamedTuple):
     number: int  # from 1
     text: str
 
@@ -27,7 +27,7 @@ class Passage(NamedTuple):
 
 
 @lru_cache(maxsize=4_096)
-def lines_shown(navigation: Navigation, path: str, part: int) -> tuple[Line, ...]:
+def lines_shown(navigation: Navigation, path: str, part: int) -> tuple[NumberedLine, ...]:
     """Return the lines that `cat` shows in a part of a file, from 0; of the first one perhaps only the end."""
     repository = navigation.repository
     content = repository.part(path, 0, repository.mark(path).size)
@@ -38,7 +38,7 @@ def lines_shown(navigation: Navigation, path: str, part: int) -> tuple[Line, ...
     shown = text[start : start + navigation.budget].removesuffix("\n")
     first = text.count("\n", 0, start) + 1
     return (
-        tuple(Line(first + each, line.removesuffix("\r")) for each, line in enumerate(shown.split("\n")))
+        tuple(NumberedLine(first + each, line.removesuffix("\r")) for each, line in enumerate(shown.split("\n")))
         if shown
         else ()
     )
@@ -72,21 +72,20 @@ def passages(navigation: Navigation, path: str, part: int) -> tuple[Passage, ...
 
 @lru_cache(maxsize=4_096)
 def picks_of(passage: Passage) -> tuple[str, ...]:
-    """Return the words of a passage, each once, in its order; where there are too many, numbers and names first."""
-    words = tuple(dict.fromkeys(words_in(passage.text)))
-    if len(words) <= _SLOTS:
-        return words
+    """Return the words of a passage, each once, in its order, then yes and no; of too many, numbers and names first."""
+    words = [each for each in dict.fromkeys(words_in(passage.text)) if each.lower() not in YES_NO]
     named = [each for each in words if any(token.named for token in tokens_of(each))]
     kept = set([*named, *(each for each in words if each not in named)][:_SLOTS])
-    return tuple(each for each in words if each in kept)
+    return (*(each for each in words if each in kept), *YES_NO)
 
 
-def words_for(variant: str, words: Sequence[str]) -> tuple[str, ...]:
+@lru_cache(maxsize=65_536)
+def words_for(variant: str, words: tuple[str, ...]) -> tuple[str, ...]:
     """Return the fewest of some words, in their order, that together say a phrase; none where they do not say it."""
     wanted = tokens_of(variant)
     for size in range(1, min(len(words), len(wanted) + 3) + 1):
         for start in range(len(words) - size + 1):
-            run = tuple(words[start : start + size])
+            run = words[start : start + size]
             said = tokens_of(" ".join(run))
             if len(said) == len(wanted) and [each[0::2] for each in said] == [each[0::2] for each in wanted]:
                 return run

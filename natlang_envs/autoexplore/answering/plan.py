@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 
 from natlang_envs.autoexplore.answering.episode import BACK, DONE, AnswerEpisode
 from natlang_envs.autoexplore.answering.passages import Passage, lines_shown, passages, picks_of, words_for
@@ -28,8 +28,10 @@ def _ways(episode: AnswerEpisode, most: int) -> Iterator[list[str]]:
         proving = proving_lines(episode.label, path, lines)
         if not episode.label.evidence:
             proving = {number for number, line in enumerate(lines, 1) if says_all(episode.key, line)}
-        for part in range(min(navigation.parts(path), most)):
+        for part in range(min(navigation.parts(path), most + episode.inner.shown.count(path))):
             shown = [each.number for each in lines_shown(navigation, path, part) if each.number in proving]
+            if not shown:
+                continue
             for end in (_cited_end if episode.form == "text" else _quoted_end)(episode, path, part, shown):
                 yield _reading(episode, path, part, most, end)
                 break
@@ -52,20 +54,23 @@ def _quoted_end(episode: AnswerEpisode, path: str, part: int, proving: Sequence[
     """Yield quotations of one or two passages with picks that make the answer right."""
     found = passages(episode.inner.navigation, path, part)
     supports = [each for each in found if each.line in proving]
-    useful = [each for each in found if any(_said(variants, (each,)) for variants in episode.key.atoms)]
+    # A second passage counts only where one is not enough.
+    pairs = (pair for pair in combinations(found, 2) if supports and {*pair} & {*supports})
     here = episode.opened and episode.opened[1:]
-    for chosen in (*((each,) for each in supports), *combinations(dict.fromkeys((*supports, *useful)), 2)):
+    for chosen in chain(((each,) for each in supports), pairs):
         words = [_said(variants, chosen) for variants in episode.key.atoms]
         given = dict.fromkeys((*episode.citations, *(Citation(path, each.line) for each in chosen)))
         if not all(words) or len(given) > MOST_CITATIONS:
             continue
         wanted = dict.fromkeys(word for each in words for word in each if word not in episode.picks)
         way: list[str] = []
-        # The passage that is open comes first, and needs no `quote`.
-        for number, passage in enumerate(sorted(chosen, key=lambda each: (path, part, each.line) != here)):
+        # The passage that is open comes first, and needs no `quote`; one that is cited and has no new word is left out.
+        for passage in sorted(chosen, key=lambda each: (path, part, each.line) != here):
             mine = [f"pick {each}" for each in wanted if each in picks_of(passage) and f"pick {each}" not in way]
-            opened = not number and (path, part, passage.line) == here
-            way += [*[BACK] * (number > 0), *[f"quote {passage.line}"] * (not opened), *mine]
+            if not mine and (path, passage.line) in episode.citations:
+                continue
+            opened = not way and (path, part, passage.line) == here
+            way += [*[BACK] * bool(way), *[f"quote {passage.line}"] * (not opened), *mine]
         picked = [each.removeprefix("pick ") for each in way if each.startswith("pick ")]
         if episode.scored(" ".join([*episode.picks, *picked]), tuple(given)).success:
             yield [*way, DONE]

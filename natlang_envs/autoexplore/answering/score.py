@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from natlang_envs.autoexplore.answering.facts import Token, tokens_of
+from natlang_envs.autoexplore.answering.facts import Token, root, tokens_of
 from natlang_envs.autoexplore.answering.keys import AnswerKey, shipped_keys
 from natlang_envs.autoexplore.dataset.catalogue import repository_folder
 from natlang_envs.autoexplore.dataset.checks import text_of
@@ -22,6 +23,13 @@ _NEGATIONS = (
     "shouldnt wasnt werent wont wouldnt"
 )
 _DENIES: Final = frozenset(_NEGATIONS.split())
+_TURNS: Final = frozenset(("but", "only", "unles", "if", "when", "until", "except", "so", "because", "than"))
+_VERSION: Final = re.compile(r"\d+(?:\.\d+){2,}\w*", re.ASCII)
+_ENDINGS = "later newer above higher greater more up earlier older below less fewer whichever whatever similar so"
+_OR_SO: Final = frozenset(map(root, _ENDINGS.split()))
+_AUXILIARIES: Final = frozenset(
+    ("is", "are", "was", "were", "can", "do", "does", "did", "will", "may", "must", "should")
+)
 _HEDGES: Final = ("maybe", "perhaps", "possibly", "probably", "presumably", "unsure", "not sure", "i guess", "i think")
 
 
@@ -86,7 +94,7 @@ def score_answer(
         key = shipped_keys().get(label.id)
         if key is None:
             raise UsageError(f"label {label.id} has no key: give one as key=, or ask a label that has one")
-    score = score_words(key, text, f"{label.question} {label.natural}", (label.repository, *label.targets))
+    score = score_words(key, text, label)
     given = [Citation(*each) for each in citations]
     if len(given) > MOST_CITATIONS:
         return replace(score, problem=score.problem or f"it has {len(given)} citations, not at most {MOST_CITATIONS}")
@@ -127,54 +135,113 @@ def proving_lines(label: Label, path: str, lines: Sequence[str]) -> set[int]:
     return found
 
 
-def score_words(key: AnswerKey, text: str, question: str = "", names: Sequence[str] = ()) -> AnswerScore:
-    """Return what the words of an answer are worth, without citations; `names` are those that it may name, too."""
-    tokens = tokens_of(text)
-    missing = _missing(key, tokens)
+def score_words(key: AnswerKey, text: str, label: Label) -> AnswerScore:
+    """Return what the words of an answer are worth, without citations.
+
+    What the question says, and the names of the repository and the targets, count neither for nor against it.
+    """
+    tokens, own = tokens_of(text), tokens_of(label.answer)
+    missing = _missing(key, tokens, own)
     recall = 1 - len(missing) / len(key.atoms)
     count = len(text.split())
     if count > MOST_WORDS:
         return AnswerScore(recall, False, f"it has {count} words, not at most {MOST_WORDS}")
-    return AnswerScore(
-        recall, False, _contradiction(key, text, tokens, question) or _further(key, tokens, question, names)
-    )
+    given = _said_by((label.question, label.natural, label.repository, *label.targets))
+    return AnswerScore(recall, False, _contradiction(key, tokens, label, given) or _further(key, tokens, given))
 
 
-def _contradiction(key: AnswerKey, text: str, tokens: tuple[Token, ...], question: str) -> str:
-    said = list(_polarities(tokens, text))
-    if {"yes", "no"} <= set(said) or (key.says and said and said[0] != key.says):
-        return f"it says {' and '.join(dict.fromkeys(said))}"
-    hedged = [each for each in _HEDGES if _found(tokens_of(each), tokens)]
-    if hedged:
-        return f"it hedges: {hedged[0]}"
-    spared = _spans(key.atoms, tokens)
+def _contradiction(key: AnswerKey, tokens: tuple[Token, ...], label: Label, given: set[str]) -> str:
+    polarities = list(_polarities(tokens))
+    if {"yes", "no"} <= set(polarities) or (key.says and polarities and polarities[0] != key.says):
+        return f"it says {' and '.join(dict.fromkeys(polarities))}"
+    sources = tokens_of("\n".join((label.answer, *(each.text for each in label.evidence))))
+    for each in _HEDGES:
+        if _found(tokens_of(each), tokens) and not _found(tokens_of(each), sources):
+            return f"it hedges: {each}"
+    spared = [span for variants in key.atoms for each in variants for span in _found(tokens_of(each), tokens)]
+    if choice := _choice(key, tokens, spared, {each.text for each in sources} | given):
+        return f"it leaves a choice: {choice}"
     for phrase in key.never:
-        said = tokens_of(phrase)
-        if any(not set(span) <= spared and not _is_denied(said, tokens, span.start) for span in _found(said, tokens)):
-            return f"it says {phrase!r}"
-    known = [each for variants in key.atoms for variant in variants for each in tokens_of(variant)]
-    units = {each.unit for each in known if each.unit is not None}
-    allowed = {each.text for each in known} | _allowed((question, *key.also))
-    for token in tokens:
-        if token.unit is not None and token.unit in units and token.text not in allowed:
+        wanted = tokens_of(phrase)
+        for span in _found(wanted, tokens):
+            inside = any(each.start <= span.start and span.stop <= each.stop for each in spared)
+            if not inside and not _is_denied(wanted, tokens, span):
+                return f"it says {phrase!r}"
+    allowed = given | _said_by(key.also)
+    return _other_version(key, tokens, allowed) or _other_number(key, tokens, allowed)
+
+
+def _choice(key: AnswerKey, tokens: tuple[Token, ...], spared: Sequence[range], known: set[str]) -> str:
+    """Return an `or` or `both` beside an atom, unless a known text has it, or what it offers is right, too."""
+    right = _OR_SO | _said_by((*key.also, *(variant for variants in key.atoms for variant in variants)))
+    for span in spared:
+        for at in range(max(0, span.start - 2), min(span.stop + 2, len(tokens))):
+            word = tokens[at].text
+            if at in span or word in known or word not in ("or", "both") or (word == "both" and at >= span.stop):
+                continue
+            other = slice(at + 1, at + 5) if at >= span.stop else slice(max(0, at - 3), at)
+            other = slice(span.stop, span.stop + 5) if word == "both" else other
+            if not {each.text for each in tokens[other]} & right:
+                return word
+    return ""
+
+
+def _other_number(key: AnswerKey, tokens: tuple[Token, ...], allowed: set[str]) -> str:
+    """Return what is wrong where a number has the unit of one in the key, and in a phrase the same neighbour."""
+    known = [tokens_of(variant) for variants in key.atoms for variant in variants]
+    numbers = {
+        (each.unit, "" if each.unit or len(variant) == 1 else _beside(variant, at)[-1])
+        for variant in known
+        for at, each in enumerate(variant)
+        if each.named and each.unit is not None
+    }
+    allowed = allowed | {each.text for variant in known for each in variant}
+    for at, token in enumerate(tokens):
+        is_other = token.unit is not None and token.named and token.text not in allowed
+        if (
+            is_other
+            and not _is_denied((token,), tokens, range(at, at + 1))
+            and numbers & {(token.unit, each) for each in ("", *_beside(tokens, at))}
+        ):
             return f"it says {token.text} {token.unit}".rstrip()
     return ""
 
 
-def _further(key: AnswerKey, tokens: tuple[Token, ...], question: str, names: Sequence[str]) -> str:
-    spared = _spans((*key.atoms, key.also), tokens)
-    allowed = _allowed((question, *names))
-    further = {each.text for number, each in enumerate(tokens) if each.named and number not in spared} - allowed
+def _beside(tokens: tuple[Token, ...], at: int) -> list[str]:
+    """Return the words before and after a token, marked by where they stand."""
+    before = [f"{tokens[at - 1].text} _"] if at else []
+    return [*before, *(f"_ {each.text}" for each in tokens[at + 1 : at + 2])]
+
+
+def _other_version(key: AnswerKey, tokens: tuple[Token, ...], allowed: set[str]) -> str:
+    known = {each.text for variants in key.atoms for variant in variants for each in tokens_of(variant)}
+    if not any(_VERSION.fullmatch(each) for each in known):
+        return ""
+    other = [each.text for each in tokens if _VERSION.fullmatch(each.text) and each.text not in known | allowed]
+    return f"it says {other[0]}" if other else ""
+
+
+def _further(key: AnswerKey, tokens: tuple[Token, ...], given: set[str]) -> str:
+    spared = {
+        place
+        for variants in (*key.atoms, key.also)
+        for each in variants
+        for span in _found(tokens_of(each), tokens)
+        for place in span
+    }
+    given = given | {part for each in given for part in each.rsplit(".", 1)} | {"e.g", "i.e"}
+    names = (each.text for number, each in enumerate(tokens) if each.named and number not in spared)
+    further = {each for each in names if not {each, each.strip("."), root(each)} & given}
     if len(further) <= MOST_FURTHER:
         return ""
     return f"it names more than {MOST_FURTHER} things that nobody asked for: {', '.join(sorted(further))}"
 
 
-def _allowed(texts: Iterable[str]) -> set[str]:
+def _said_by(texts: Iterable[str]) -> set[str]:
     return {each.text for text in texts for each in tokens_of(text)}
 
 
-def _polarities(tokens: tuple[Token, ...], text: str) -> Iterator[str]:
+def _polarities(tokens: tuple[Token, ...]) -> Iterator[str]:
     """Yield each yes and no that answers: it stands alone in a clause or begins the answer, not as in "no limit"."""
     for number, token in enumerate(tokens):
         if token.text in ("yes", "no"):
@@ -188,22 +255,37 @@ def says_all(key: AnswerKey, text: str) -> bool:
     return not _missing(key, tokens_of(text))
 
 
-def _missing(key: AnswerKey, tokens: tuple[Token, ...]) -> list[tuple[str, ...]]:
-    return [each for each in key.atoms if not any(_affirmed(tokens_of(variant), tokens) for variant in each)]
+def _missing(key: AnswerKey, tokens: tuple[Token, ...], own: tuple[Token, ...] = ()) -> list[tuple[str, ...]]:
+    """Return the atoms that some words do not say; what the label's `own` answer denies may be denied."""
+    return [
+        each
+        for each in key.atoms
+        if not any(_affirmed(tokens_of(variant), tokens) for variant in each)
+        and not (_denied_in(each, own) and _denied_in(each, tokens))
+    ]
+
+
+def _denied_in(variants: Sequence[str], tokens: tuple[Token, ...]) -> bool:
+    phrases = [tokens_of(each) for each in variants]
+    return any(_found(each, tokens) for each in phrases) and not any(_affirmed(each, tokens) for each in phrases)
 
 
 def _affirmed(variant: tuple[Token, ...], tokens: tuple[Token, ...]) -> bool:
-    return any(not _is_denied(variant, tokens, span.start) for span in _found(variant, tokens))
+    return any(not _is_denied(variant, tokens, span) for span in _found(variant, tokens))
 
 
-def _is_denied(variant: tuple[Token, ...], tokens: tuple[Token, ...], start: int) -> bool:
-    """Return whether a negation stands before a phrase, in its clause and near, that is not its own."""
+def _is_denied(variant: tuple[Token, ...], tokens: tuple[Token, ...], span: range) -> bool:
+    """Return whether a negation that is not its own stands before a phrase, in its clause and near, or right after."""
     if any(each.text in _DENIES for each in variant):
         return False
-    if start and tokens[start - 1].text == "no" and tokens[start - 1].clause == tokens[start].clause:
+    clause, start = tokens[span.start].clause, span.start
+    after = [each.text for each in tokens[span.stop : span.stop + 2] if each.clause == clause]
+    if after and (after[0] in _DENIES - {"without"} or (after[0] in _AUXILIARIES and after[-1] in ("not", "never"))):
+        return True
+    if start and tokens[start - 1].text == "no" and tokens[start - 1].clause == clause:
         return True
     for each in reversed(tokens[max(0, start - _SCOPE) : start]):
-        if each.clause != tokens[start].clause or each.text in ("but", "only"):
+        if each.clause != clause or each.text in _TURNS:
             return False
         if each.text in _DENIES:
             return True
@@ -211,23 +293,24 @@ def _is_denied(variant: tuple[Token, ...], tokens: tuple[Token, ...], start: int
 
 
 def _found(phrase: tuple[Token, ...], tokens: tuple[Token, ...]) -> list[range]:
-    """Return where a phrase stands, word by word."""
+    """Return where a phrase stands, word by word, with no comma or the like that it has not itself."""
     size = len(phrase)
     return [
         range(start, start + size)
         for start in range(len(tokens) - size + 1 if size else 0)
-        if all(_meets(wanted, tokens[start + number]) for number, wanted in enumerate(phrase))
+        if all(
+            _meets(wanted, tokens[start + number])
+            and tokens[start + number].clause - tokens[start].clause == wanted.clause - phrase[0].clause
+            for number, wanted in enumerate(phrase)
+        )
     ]
 
 
 def _meets(wanted: Token, said: Token) -> bool:
     if wanted.text == said.text:
         return (wanted.unit or "") == (said.unit or "")
-    # A name may stand with where it belongs: `Session.max_age` says `max_age`.
-    return wanted.unit is None and said.named and said.text.endswith(f".{wanted.text}")
-
-
-def _spans(phrases: Iterable[Iterable[str]], tokens: tuple[Token, ...]) -> set[int]:
-    return {
-        place for variants in phrases for each in variants for span in _found(tokens_of(each), tokens) for place in span
-    }
+    if wanted.unit is not None or said.unit is not None or not (wanted.named or said.named):
+        return False
+    # A name may stand with where it belongs: `Session.max_age` says `max_age`. Case and endings do not matter.
+    last = said.text.rpartition(".")[2] or said.text
+    return root(wanted.text) in (root(last), root(said.text)) or wanted.text == last

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from importlib import resources
 
+from natlang_envs.autoexplore.answering.keys import shipped_keys
 from natlang_envs.autoexplore.dataset.blind_review import (
     agreement,
     completeness,
@@ -29,6 +30,7 @@ from natlang_envs.autoexplore.dataset.report import (
 )
 from natlang_envs.autoexplore.dataset.shipped import RESTRICTIONS
 from natlang_envs.autoexplore.episode import HORIZON
+from natlang_envs.tasks import SPLITS
 
 _META = re.compile(
     r"^[^/]+\.(md|rst|txt|toml|cfg|ini|ya?ml|in|py)$|^[^/.]+$|^\."
@@ -59,6 +61,7 @@ def card(parts: Parts, source_digest: str, *, own: bool = False) -> str:
         return _filled("own_card.md", values)
     files = (None, fresh_reading_file(), known_reading_file())
     full, fresh, known = (completeness(everything, file) for file in files)
+    keys = shipped_keys()
     values |= {
         "by_part": ", ".join(f"{part} {len(labels)}" for part, labels in parts.items()),
         "data_share": f"{sum(each.kind == 'data' for each in everything.values()) / (len(everything) or 1):.0%}",
@@ -80,6 +83,10 @@ def card(parts: Parts, source_digest: str, *, own: bool = False) -> str:
         "known_found": str(known.found),
         "known_further": str(known.further),
         "known_validation": str(VALIDATION),
+        "keys": f"{len(keys):,}",
+        "keys_by_part": ", ".join(
+            f"{part} {sum(label.id in keys for label in labels)}" for part, labels in parts.items() if part in SPLITS
+        ),
         "agreement": str(agreement(read_readings(readings_file()), everything)),
     }
     return _filled("dataset_card.md", values)

@@ -36,9 +36,5 @@ class CopilotAgent(ChatPlayer):
 
 
 def copilot_agent(argument: str) -> CopilotAgent:
-    """Return the agent `copilot:MODEL`; for the settings behind a question mark see `read_settings`.
-
-    Raises:
-        UsageError: No model is named, or a setting is wrong.
-    """
+    """Return the agent `copilot:MODEL`; for the settings behind a question mark see `read_settings`."""
     return CopilotAgent(*read_settings(argument, "copilot"))

@@ -66,11 +66,7 @@ class CodeTask(FreeTask):
 
     @property
     def right(self) -> SourcesWithTests:
-        """The repository as it should be.
-
-        Raises:
-            UsageError: Its files are not those that the task is of.
-        """
+        """The repository as it should be."""
         tested = _opened(self.repository)
         if tested.digest != self.digest:
             raise UsageError(f"{tested.root} is not the repository of the task {self.id}: install natlang-envs again")
@@ -146,11 +142,7 @@ class CodeTask(FreeTask):
         return ChangeVerdict("solved", f"All {len(self.tests)} tests pass.")
 
     def recorded_calls(self) -> RecordedCalls:
-        """Return the calls of the right repository, recorded at first use.
-
-        Raises:
-            UsageError: The lab or the task's repository is not here, or nothing isolates on this machine.
-        """
+        """Return the calls of the right repository, recorded at first use."""
         return _recorded(self.repository, self.right.digest)
 
 

@@ -54,11 +54,7 @@ class FreeTask(ABC):
 
     @abstractmethod
     def score(self, kept: Mapping[str, str]) -> ChangeVerdict:
-        """Judge the changed files that `counted` returned, in a fresh run.
-
-        Raises:
-            UsageError: The lab or the task's repository is not here, or nothing isolates on this machine.
-        """
+        """Judge the changed files that `counted` returned, in a fresh run."""
 
     @abstractmethod
     def solution(self) -> Mapping[str, str]:

@@ -58,11 +58,7 @@ def lab_folder() -> Path:
 
 
 def lab() -> Path:
-    """Return the lab's folder, looked through once per process.
-
-    Raises:
-        UsageError: It is not here, is another version's, or is not as it was made.
-    """
+    """Return the lab's folder, looked through once per process."""
     folder = lab_folder()
     if not folder.is_dir():
         others = sorted(each.name for each in folder.parent.glob("pytest-*"))

@@ -47,9 +47,6 @@ def asking(
         sandbox: The sandbox, made with `LIMITS`.
         files: Files to put above those of the sandbox, whatever is in their place.
         tests: Whether pytest is there.
-
-    Raises:
-        UsageError: The lab is not here, or nothing isolates on this machine.
     """
     beside = {_SCRIPTS: SCRIPTS, **({INSIDE: lab()} if tests else {})}
 
@@ -72,9 +69,6 @@ def run_tests(sandbox: AutoExploreSandbox, tests: Sequence[str] = (), *, explain
         sandbox: The sandbox, made with `LIMITS`.
         tests: Files of tests and ids; without any, what the repository's settings say.
         explain: Say why a test failed.
-
-    Raises:
-        UsageError: The lab is not here, or nothing isolates on this machine.
     """
     found = asking(sandbox, tests=True)({"arguments": tests, "explain": explain})
     try:

@@ -117,9 +117,6 @@ def write_tasks(folder: Path, tasks: Iterable[HarborQuestion | HarborChange]) ->
     """Write tasks into a folder, and yield the folder of each.
 
     Equal files of the same repository are one on the disk, where it allows several names for a file.
-
-    Raises:
-        UsageError: The folder is not empty, or a task's repository is not here.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} is not empty: choose another folder")

@@ -104,11 +104,7 @@ def _folders(root: Path) -> Iterator[Folder]:
 
 @lru_cache(maxsize=32)
 def shared_repository(root: Path, task_file: TaskFile, budget: int) -> ChangeRepository:
-    """Return a repository, shared by all environments with this budget.
-
-    Raises:
-        UsageError: The files are not those that the tasks were made of.
-    """
+    """Return a repository, shared by all environments with this budget."""
     if not root.is_dir():
         raise UsageError(f"{root} is no folder: name the repository that the tasks were made of")
     return ChangeRepository(root, task_file, budget)

@@ -71,9 +71,6 @@ def open_tested(
         tests: Files and folders of its tests, relative to it. Whatever else is Python may be broken.
         only: The sources that may be broken, where not all may.
         arguments: Further arguments of pytest.
-
-    Raises:
-        UsageError: There is no repository, no tests or no sources.
     """
     root = root.resolve()
     if not root.is_dir():

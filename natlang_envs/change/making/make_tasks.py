@@ -90,9 +90,6 @@ def make(
         more: Whether to add tasks that are more alike, in functions and operators, where the rules leave room.
         seconds: Of processor time that a run of all tests may take.
         pythons: Other interpreters under which a task must be the same; they need pytest.
-
-    Raises:
-        UsageError: The journal is of another repository, count, tests or seconds, or no test can be used.
     """
     if count < 1:
         raise UsageError(f"{count} tasks: ask for one at least")
@@ -129,10 +126,6 @@ def mutate(tested: SourcesWithTests, out: Path, count: int, seconds: float) -> I
         out: The file.
         count: The largest number of tasks.
         seconds: Of processor time, for a run of all tests.
-
-    Raises:
-        UsageError: The file exists, no test can be used, or no bug is noticed by two tests and
-            missed by one.
     """
     if out.suffix != ".jsonl":
         raise UsageError(f"{out} does not end in .jsonl, by which a file of tasks is known: choose another name")

@@ -70,9 +70,6 @@ def recheck(source: TaskSource, count: int, generator: random.Random, run: Run) 
         count: The number of cells.
         generator: The source of chance.
         run: Runs tests.
-
-    Raises:
-        UsageError: The tasks are of other files or other edits, or the run cannot be done on this machine.
     """
     file = TaskFile(source.tasks)
     sources, tests = file.sources(source.root), file.tests

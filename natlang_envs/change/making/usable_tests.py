@@ -22,11 +22,7 @@ _HOW: tuple[dict[str, Any], ...] = (  # the tests that are left run together
 def usable(
     tested: SourcesWithTests, seconds: float = SECONDS, pythons: Sequence[str] = (sys.executable,)
 ) -> tuple[list[str], dict[str, str]]:
-    """Return the tests that can be used by all interpreters, in order, and what is left out with its reason.
-
-    Raises:
-        UsageError: None can, or nothing can be collected.
-    """
+    """Return the tests that can be used by all interpreters, in order, and what is left out with its reason."""
     left_out: dict[str, str] = {}
     good = 0
     for number in range(ROUNDS * len(pythons)):

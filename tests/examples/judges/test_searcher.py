@@ -134,7 +134,7 @@ def test_the_agent_wins_the_games_that_training_said_it_would(trained: list[Trai
     assert trained[-1].won["natural greedy"] == sum(won) / len(won)
 
 
-@pytest.mark.parametrize("split", ["train", "validation"])
+@pytest.mark.parametrize("split", [pytest.param("train", marks=pytest.mark.slow), "validation"])
 def test_a_judge_that_walks_wins_the_games_that_training_said_it_would(walker: list[TrainedJudge], split: str) -> None:
     agent = load_searcher(walker[-1])
     assert agent.network.walks

@@ -20,6 +20,7 @@ from natlang_envs.conformance import CHECKS, Case, Check, NotApplicable
 from natlang_envs.evaluation.agents import AgentInput
 from natlang_envs.prompt import PathStep
 from tests.support.alfworld_real import needs_textworld
+from tests.support.slow import slow_processes
 
 FILE = json.loads(lzma.decompress(Path(__file__).with_name("release_2.1.2.json.xz").read_bytes()))
 SENTENCE = 'Your task is to: examine the alarmclock with the desklamp."'
@@ -65,7 +66,7 @@ def refused(folder: Path | str | None, **kwargs: Any) -> str:
 
 
 @pytest.mark.parametrize("human_goals", [pytest.param(False, marks=pytest.mark.slow), True])
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", slow_processes(CHECKS), ids=lambda check: check.__name__)
 def test_games_of_a_folder_conform(folder: Path, check: Check, human_goals: bool) -> None:
     case = Case("NatLang/ALFWorld-v0", {"source": "folder", "folder": str(folder), "human_goals": human_goals})
     if check.__name__ in ("oracle_is_exact", "splits_are_disjoint"):

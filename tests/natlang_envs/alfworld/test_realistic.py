@@ -162,7 +162,7 @@ def test_the_environment_keeps_the_contract(check: Check) -> None:
 
 
 @needs_textworld
-@pytest.mark.parametrize(("number", "task_type"), slow_unless(lambda number: number % 2 == 0, enumerate(TASK_TYPES)))
+@pytest.mark.parametrize(("number", "task_type"), slow_unless(lambda number: number == 2, enumerate(TASK_TYPES)))
 def test_a_game_is_played_as_textworld_plays_it(number: int, task_type: str) -> None:
     from natlang_envs.alfworld.textworld.backend import TextWorldWorld
 

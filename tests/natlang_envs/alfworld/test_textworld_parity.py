@@ -49,7 +49,7 @@ def recorded(text: GameText, name: str) -> EngineRecording:
 
 
 @needs_textworld
-@pytest.mark.parametrize(("task_type", "seen"), slow_unless(lambda number: number in (2, 7, 10), GENERATED))
+@pytest.mark.parametrize(("task_type", "seen"), slow_unless(lambda number: number in (2, 7), GENERATED))
 def test_a_generated_game_is_played_as_textworld_plays_it(task_type: str, seen: bool, tmp_path: Path) -> None:
     ids = list(task_ids(seen, (task_type,)))
     name = ids[len(ids) // 3]
@@ -80,7 +80,7 @@ def test_the_download_of_alfworld_0_4_2_is_played_as_textworld_plays_it(
 
 @needs_textworld
 @needs_official
-@pytest.mark.parametrize(("split", "grammar"), slow_unless(lambda number: number in (1, 3), OFFICIAL))
+@pytest.mark.parametrize(("split", "grammar"), slow_unless(lambda number: number == 1, OFFICIAL))
 def test_an_official_game_is_played_as_textworld_plays_it(split: OfficialSplit, grammar: str) -> None:
     folder = official_folder()
     assert folder

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,9 @@ from natlang_envs.autoexplore.dataset.shipped import load_labels
 from natlang_envs.evaluation import evaluate
 from natlang_envs.evaluation.agents import load_agent
 from natlang_envs.evaluation.protocols import Episode, Protocol
+from tests.support.explore_command import explore_here, refused
+from tests.support.folders import write
+from tests.support.here import run_here
 
 QUESTION = "After how long does a login that nobody uses end, and can that be changed?"
 KEY = AnswerKey(
@@ -102,13 +107,13 @@ def test_what_is_missing_is_counted() -> None:
 
 @given(st.text())
 def test_any_text_has_a_score_and_the_same_one_each_time(text: str) -> None:
-    assert score_words(KEY, text, QUESTION) == score_words(KEY, text, QUESTION)
+    assert score_words(KEY, text, LABEL) == score_words(KEY, text, LABEL)
 
 
 @given(st.lists(st.sampled_from([*WRONG.values(), *FILE, "30 minutes", "max_idle", "no", "10 s"]), max_size=6))
 def test_what_is_added_to_an_answer_never_makes_a_contradiction_right(parts: list[str]) -> None:
     text = " ".join(parts)
-    if score_words(KEY, f"{text} 45 minutes", QUESTION).problem == "":
+    if score_words(KEY, f"{text} 45 minutes", LABEL).problem == "":
         pytest.fail(f"another number of the unit is right in {text!r}")
 
 
@@ -248,3 +253,73 @@ def test_best_line_quotes_a_file_that_it_was_told_the_way_to() -> None:
         evaluate(
             load_agent("best-line"), Protocol("x/v1", "NatLang/AutoExplore-v0", {}, 15, 1, protocol.episodes, "One.")
         )
+
+
+SHOP = {"docs/sessions.md": "\n".join(FILE), "tax.py": "TAX = 19\n"}
+LABELS = [
+    {"question": "When does an unused login end?", "answer": "After 30 minutes.", "file": "docs/sessions.md"},
+    {"question": "How high is the rate?", "answer": "19 per cent (TAX).", "file": "tax.py"},
+    {"question": "Who wrote it?", "answer": "Nobody knows.", "file": "tax.py"},
+]
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    write(tmp_path / "shop", SHOP)
+    (tmp_path / "labels.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in LABELS))
+    return tmp_path
+
+
+def make_keys(own: Path, *more: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    given = ("--labels", str(own / "labels.jsonl"), "--repo", str(own / "shop"), "--out", str(own / "keys.jsonl"))
+    return run_here("natlang", "data", "keys", *given, *more, stdin=stdin)
+
+
+def test_keys_of_own_labels_are_proposed_and_played(own: Path) -> None:
+    done = make_keys(own, "--accept")
+    assert done.stdout.startswith("2 of 3 labels have keys, in ")
+    given = {"repository": str(own / "shop"), "dataset": str(own / "labels.jsonl"), "keys": str(own / "keys.jsonl")}
+    for form in ("text", "listed"):
+        env = AutoExploreAnswerEnv(form, **given)  # type: ignore[arg-type]
+        for task_id in env.tasks.ids():
+            env.reset(options={"task_id": task_id})
+            for command in env.reference():
+                *_, info = env.step(command)
+            assert info["success"], task_id
+
+
+def test_a_key_that_does_not_fit_is_refused_and_asked_for_again(own: Path) -> None:
+    done = make_keys(own, stdin="\n20\nTAX; 19|19%\nq\n")
+    assert "Refused: the label's own answer is wrong" in done.stdout
+    keys = read_keys(own / "keys.jsonl").values()
+    assert [each.atoms for each in keys] == [(("30 minutes", "30"),), (("TAX",), ("19", "19%"))]
+    again = make_keys(own, stdin="-\n")
+    assert again.stdout.count("Proposed:") == 1  # what was decided is not asked again
+
+
+def test_labels_without_a_checkable_answer_make_no_keys(own: Path) -> None:
+    (own / "labels.jsonl").write_text(f"{json.dumps(LABELS[2])}\n")
+    done = make_keys(own, "--accept")
+    assert (done.returncode, done.stdout[:16]) == (1, "No key was made:")
+
+
+def test_explore_prints_the_passages_that_answer(own: Path) -> None:
+    asked = ("--repo", str(own / "shop"), "When does an idle session end?", "--answer")
+    shown = explore_here(*asked, NATLANG_CACHE=str(own / "cache")).stdout
+    assert shown.splitlines()[0] == f"{own}/shop/docs/sessions.md:1"
+    assert "ends after 30 minutes" in shown
+    found = json.loads(explore_here(*asked, "--json", NATLANG_CACHE=str(own / "cache")).stdout)
+    assert found[0]["line"] == 1
+    assert "for a list of files, and --answer for lines" in refused(explore_here(*asked, "--top", "3"))
+
+
+def test_answers_that_were_written_blind_are_judged_rightly() -> None:
+    """The sheet has a right and a wrong answer for each of its labels, by writers who did not see the keys."""
+    labels = {label.id: label for part in PARTS for label in load_labels(part)}
+    wrong = {True: 0, False: 0}
+    lines = (Path(__file__).parent / "answer_sheet.jsonl").read_text(encoding="utf-8").splitlines()
+    for row in map(json.loads, lines):
+        score = score_words(shipped_keys()[row["id"]], row["answer"], labels[row["id"]])
+        wrong[row["right"]] += (score.recall == 1 and not score.problem) != row["right"]
+    assert len(lines) >= 300
+    assert wrong == {True: 0, False: 0}

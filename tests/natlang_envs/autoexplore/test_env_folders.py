@@ -18,6 +18,7 @@ from natlang_envs.autoexplore.env import AutoExploreEnv
 from natlang_envs.conformance import CHECKS, Case, NotApplicable
 from tests.support.explore_games import IDS, begun, make, own, section
 from tests.support.folders import write
+from tests.support.slow import slow_processes
 
 # Files.
 
@@ -133,7 +134,7 @@ def test_the_id_of_an_own_question_does_not_depend_on_where_the_folder_is(tmp_pa
     assert own(tmp_path / "one", "b").snapshot().task_id != own(tmp_path / "one", "docs/a").snapshot().task_id
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", slow_processes(CHECKS), ids=lambda check: check.__name__)
 def test_an_own_folder_conforms(tmp_path: Path, check: Callable[[Case], None]) -> None:
     names = {f"many/{number:02}.txt": f"number {number}" for number in range(40)}
     write(tmp_path, {**names, "docs/guide/a.md": "here", "b": b"\0", "new\nline": "odd"})

@@ -15,6 +15,7 @@ from natlang_envs.change.making.outcome_tables import scan
 from natlang_envs.change.making.usable_tests import describe, usable
 from natlang_envs.repository.mutations import apply, edits
 from tests.support.folders import write
+from tests.support.slow import slow_unless
 
 GOOD: dict[str, bytes | str] = {
     "pyproject.toml": "[tool.pytest.ini_options]\npythonpath = ['.']\n",
@@ -198,14 +199,17 @@ def test_what_is_drawn_first():
 
 @pytest.mark.parametrize(
     ("name", "settings"),
-    [
-        (
-            "pyproject.toml",
-            "[tool.pytest.ini_options]\naddopts = ['--cov=prices', '--cov-report', 'term', '-m', 'not slow']\n",
-        ),
-        ("setup.cfg", "[tool:pytest]\naddopts = --cov=prices --cov-report term -m 'not slow'\n"),
-        ("tox.ini", "[pytest]\naddopts =\n    --cov=prices\n    --cov-report term\n    -m 'not slow'\n"),
-    ],
+    slow_unless(
+        lambda number: number == 0,
+        [
+            (
+                "pyproject.toml",
+                "[tool.pytest.ini_options]\naddopts = ['--cov=prices', '--cov-report', 'term', '-m', 'not slow']\n",
+            ),
+            ("setup.cfg", "[tool:pytest]\naddopts = --cov=prices --cov-report term -m 'not slow'\n"),
+            ("tox.ini", "[pytest]\naddopts =\n    --cov=prices\n    --cov-report term\n    -m 'not slow'\n"),
+        ],
+    ),
 )
 def test_options_of_plugins_are_left_out_and_said_and_the_others_stay(tmp_path: Path, name: str, settings: str) -> None:
     slow = "import pytest\n\n\n@pytest.mark.slow\ndef test_slow():\n    assert 0\n"

@@ -19,7 +19,7 @@ import natlang_envs.errors
 from natlang_envs.sandbox.attacks import arena as arena_module
 from natlang_envs.sandbox.attacks import cases
 from natlang_envs.sandbox.attacks.arena import Arena, AttackResult, verdict
-from natlang_envs.sandbox.attacks.cases import ATTACKS
+from natlang_envs.sandbox.attacks.cases import ATTACKS, Attack, script
 from natlang_envs.sandbox.isolation import isolation
 from natlang_envs.sandbox.isolation.isolation import Unsafe
 from natlang_envs.sandbox.isolation.temporary_folders import remove_folder
@@ -36,12 +36,16 @@ def arena() -> Iterator[Arena]:
     made.close()
 
 
+AT_ONCE = [name for name, each in ATTACKS.items() if name.startswith("call:") and not (each.control or each.layered)]
+
+
 def _attack(number: int, name: str) -> Any:
     """Return an attack, of those that wait for a second or for a limit two in three as slow."""
-    return pytest.param(name, marks=pytest.mark.slow if name.startswith(("hold:", "bomb:")) and number % 3 else ())
+    slow = name in AT_ONCE or (name.startswith(("hold:", "bomb:")) and number % 3)
+    return pytest.param(name, marks=pytest.mark.slow if slow else ())
 
 
-@pytest.mark.parametrize("name", map(_attack, range(len(ATTACKS)), ATTACKS))
+@pytest.mark.parametrize("name", list(map(_attack, range(len(ATTACKS)), ATTACKS)))
 def test_it_is_held(arena: Arena, name: str) -> None:
     chosen = isolation_or_skip()
     attack = ATTACKS[name]
@@ -51,6 +55,14 @@ def test_it_is_held(arena: Arena, name: str) -> None:
     assert not verdict(attack, outcome), outcome
     if name.startswith("pip: setup.py"):
         assert "hostile setup.py" in outcome.stdout or "No module named" in outcome.stderr, "the hostile code never ran"
+
+
+def test_calls_are_refused_at_once(arena: Arena) -> None:
+    # A refused call leaves nothing behind, so one process asks for all of them.
+    each = "".join(f"try: exec({script(ATTACKS[name].code)!r})\nexcept Exception: pass\n" for name in AT_ONCE)
+    outcome = arena.attack(isolation_or_skip(), Attack(f"{each}print('asked for all')"))
+    assert not verdict(ATTACKS[AT_ONCE[0]], outcome), outcome
+    assert (outcome.stdout, len(AT_ONCE) > 80) == ("asked for all\n", True), outcome
 
 
 @pytest.mark.slow

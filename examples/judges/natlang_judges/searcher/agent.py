@@ -15,7 +15,7 @@ from natlang_envs.repository.texts import EXIT, read_question, steps_left
 from natlang_envs.repository.walk import PagePosition, Walk, WalkMemory
 from natlang_judges.searcher.evidence import gather
 from natlang_judges.searcher.games import Games, Questions
-from natlang_judges.searcher.network import SEARCHER, StepScores, choose_step
+from natlang_judges.searcher.network import SEARCHER, SearcherNetwork, StepScores, choose_step
 from natlang_judges.searcher.walking import WalkGames, WalkQuestion, WalkQuestions, map_of
 
 Steps = tuple[list[list[str]], ...]  # the commands of each list or file, for each kind of step
@@ -29,7 +29,7 @@ class SearcherAgent:
     number generator, since two games may have the same question.
 
     Args:
-        weights: A file of `reflect-rl search`, or what `reflect-rl publish` made of it.
+        weights: A file of `reflect-rl search`, or what `reflect-rl publish` made of it; or a network.
         sampling: Sample each step; else the most probable one is taken.
 
     Raises:
@@ -40,9 +40,9 @@ class SearcherAgent:
         'search throttle'
     """
 
-    def __init__(self, weights: Path, sampling: bool = False) -> None:
+    def __init__(self, weights: Path | SearcherNetwork, sampling: bool = False) -> None:
         self.sampling = sampling
-        self.network = SEARCHER.read(weights)
+        self.network = SEARCHER.read(weights) if isinstance(weights, Path) else weights
         self._memory = WalkMemory()
         # What is left of the steps that were begun, by the game and the commands before.
         self._begun: dict[np.random.Generator, dict[tuple[str, ...], list[str]]] = {}
