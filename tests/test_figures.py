@@ -80,8 +80,8 @@ FIGURES = {
                 ("words as the judge", "recall-words"),
             )
         ),
-        f"| random-legal | {' | '.join(whole(f'{board}/random-legal') for board in (DEPTH1, DEPTH2, SEARCH))} |",
-        f"| `first-hit-reader`, unlearned | | | {whole(f'{SEARCH}/first-hit-reader')} |",
+        f"---| | random-legal | {' | '.join(whole(f'{board}/random-legal') for board in (DEPTH1, DEPTH2, SEARCH))} |"
+        f" | `first-hit-reader`, unlearned | | | {whole(f'{SEARCH}/first-hit-reader')} |",
         f"seed 0 | {whole(f'{DEPTH1}/walker-imitation-seed0')} | not played |"
         f" {whole(f'{SEARCH}/searcher-imitation-seed0')} |",
         f"it reads what lies near | {' | '.join(whole(f'{board}/recall-words') for board in (DEPTH1, DEPTH2))} | |",
@@ -129,7 +129,7 @@ FIGURES = {
     "benchmarks/results/autoexplore_search.md": [
         f"| `first-hit`, unlearned | 35% | 16% | 0 | 4.3 | {whole(f'{SEARCH}/first-hit', DASH)} |"
         f" {whole(f'{SEARCH_HARD}/first-hit', DASH)} |",
-        f"| `first-hit-reader`, unlearned | 45% | 19% | 8.0 | 14.0 | {whole(f'{SEARCH}/first-hit-reader', DASH)} |"
+        f" | `first-hit-reader`, unlearned | 45% | 19% | 8.0 | 14.0 | {whole(f'{SEARCH}/first-hit-reader', DASH)} |"
         f" {whole(f'{SEARCH_HARD}/first-hit-reader', DASH)} |",
         f"6.5, 6.2 | 14.0 | {bold(f'{SEARCH}/searcher-imitation')} | {bold(f'{SEARCH_HARD}/searcher-imitation')} |",
         f"6.5, 6.2 | 14.0 | {seeds(f'{SEARCH}/searcher-reward', DASH)} |"
