@@ -129,7 +129,7 @@ FIGURES = {
     "benchmarks/results/autoexplore_search.md": [
         f"| `first-hit`, unlearned | 35% | 16% | 0 | 4.3 | {whole(f'{SEARCH}/first-hit', DASH)} |"
         f" {whole(f'{SEARCH_HARD}/first-hit', DASH)} |",
-        f" | `first-hit-reader`, unlearned | 45% | 19% | 8.0 | 14.0 | {whole(f'{SEARCH}/first-hit-reader', DASH)} |"
+        f"| `first-hit-reader`, unlearned | 45% | 19% | 8.0 | 14.0 | {whole(f'{SEARCH}/first-hit-reader', DASH)} |"
         f" {whole(f'{SEARCH_HARD}/first-hit-reader', DASH)} |",
         f"6.5, 6.2 | 14.0 | {bold(f'{SEARCH}/searcher-imitation')} | {bold(f'{SEARCH_HARD}/searcher-imitation')} |",
         f"6.5, 6.2 | 14.0 | {seeds(f'{SEARCH}/searcher-reward', DASH)} |"
