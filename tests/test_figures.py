@@ -80,9 +80,12 @@ FIGURES = {
                 ("words as the judge", "recall-words"),
             )
         ),
-        f"none of their files, wins {whole('autoexplore-depth1/v1/recall-words')} of the test at depth 1 and"
-        f" {whole('autoexplore-depth2/v1/recall-words')} at depth 2; random legal commands win"
-        f" {rate('autoexplore-depth1/v1/random-legal')} and {rate('autoexplore-depth2/v1/random-legal')}.",
+        f"---| | random-legal | {' | '.join(whole(f'{board}/random-legal') for board in (DEPTH1, DEPTH2, SEARCH))} |"
+        f" | `first-hit-reader`, unlearned | | | {whole(f'{SEARCH}/first-hit-reader')} |",
+        f"seed 0 | {whole(f'{DEPTH1}/walker-imitation-seed0')} | not played |"
+        f" {whole(f'{SEARCH}/searcher-imitation-seed0')} |",
+        f"it reads what lies near | {' | '.join(whole(f'{board}/recall-words') for board in (DEPTH1, DEPTH2))} | |",
+        f"is remembered | {' | '.join(whole(f'{board}/recall-names') for board in (DEPTH1, DEPTH2, SEARCH))} |",
         "by a learned policy | "
         + " | ".join(whole(f"{KNOWN}{board}/v1/recall-reflect-rl-seed0") for board in ("-depth1", "-depth2", "")),
         "untuned SmolLM2's lift | "

@@ -153,7 +153,7 @@ def prepare(page: Path, folder: Path) -> None:
         from reference_agent.run.published import unpack  # imports torch
 
         (folder / "run").mkdir()
-        unpack(ROOT / "leaderboard" / "checkpoints" / "slips-100-seed0.json", folder / "run")
+        unpack(ROOT / "leaderboard" / "checkpoints" / "slips-100-no-reflection-seed0.json", folder / "run")
         for command in (
             "init -q",
             "config user.name Reader",

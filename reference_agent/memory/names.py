@@ -26,6 +26,7 @@ from natlang_envs.repository.words import pieces_of
 LAST_PART = 12  # what lies further on in a file is counted there: 15 steps do not lead to it
 MOST = 255  # a count takes eight bits
 SATURATION, LENGTH, OF_FILES = 2.0, 0.75, 0.5  # BM25's k1 and b; what a file's own score adds to its best part's
+_PRIOR, _MOST_TOLD = 3.0, 3.0  # files that a name is taken to have beyond its own; the most that a name tells
 _WIDE = 0x2E80  # scripts from here on have no spaces between words
 _KIND = "names"
 Places = NDArray[np.int64]
@@ -122,6 +123,7 @@ class NameMemory:
         self.begins, self.places, self.counts = begins, places, counts
         self.word_of = np.repeat(np.arange(len(words)), np.diff(begins))
         self._recalls: dict[int, _Recall] = {}
+        self._asked_with: dict[str, Places] = {}
 
     @cached_property
     def number_of(self) -> Mapping[str, int]:
@@ -132,6 +134,42 @@ class NameMemory:
         number = self.number_of.get(word)
         held = 0 if number is None else int(self.begins[number + 1] - self.begins[number])
         return float(np.log1p(sum(sum(each.parts) for each in self.known) / (1 + held)))
+
+    @cached_property
+    def _readable(self) -> tuple[Places, Mapping[str, Places]]:
+        """The file of each part, and the files of each word of a path; files without text are left out."""
+        file_of: list[int] = []
+        named: dict[str, list[int]] = {}
+        number = 0
+        for known in self.known:
+            for path, parts in zip(known.files, known.parts, strict=True):
+                if parts:
+                    file_of += [number] * parts
+                    for word in words_asked(path):
+                        named.setdefault(word, []).append(number)
+                    number += 1
+        return np.array(file_of, np.int64), {word: np.array(each, np.int64) for word, each in named.items()}
+
+    def _asked(self, word: str) -> Places:
+        """Return the files that were asked about with a word."""
+        if word not in self._asked_with:
+            number = self.number_of.get(word)
+            places = self.places[self.begins[number] : self.begins[number + 1]] if number is not None else []
+            self._asked_with[word] = np.unique(self._readable[0][places])
+        return self._asked_with[word]
+
+    def told(self, name: str, word: str) -> float:
+        """Return what a word of a path tells: how much likelier such files are asked about with another word.
+
+        It is a logarithm from 0 to 3, and 0 where fewer than two files have that name.
+        """
+        file_of, named = self._readable
+        files, asked = named.get(name, ()), self._asked(word)
+        if len(files) < 2 or not len(asked):
+            return 0.0
+        share = len(asked) / (int(file_of[-1]) + 1)
+        both = len(np.intersect1d(files, asked, assume_unique=True))
+        return min(max(float(np.log((both + _PRIOR * share) / ((len(files) + _PRIOR) * share))), 0.0), _MOST_TOLD)
 
     def recall(self, repository: int, question: str, most: int | None = None) -> list[Recalled]:
         """Return the files of a repository that a question brings to mind, best first; equal ones in their order."""

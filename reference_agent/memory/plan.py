@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from natlang_envs.repository.entries import Folder
 from natlang_envs.repository.navigation import pages_of
-from natlang_envs.repository.texts import NEXT
 from natlang_envs.repository.walk import PagePosition, Walk, WalkHistory, path_of
 from reference_agent.memory.judging import Judgement
 from reference_agent.memory.names import Known, Recalled
@@ -121,7 +120,9 @@ class FileGoal(NamedTuple):
 
     @property
     def command(self) -> str:
-        return f"{self.verb} {self.candidate.path.rpartition('/')[2]}"
+        """Files of a folder are called by their names, those of a search's list by their paths."""
+        folder = path_of(self.candidate.listed.folder, "")
+        return f"{self.verb} {self.candidate.path.removeprefix(folder)}"
 
 
 def standing(situation: RecallSituation, settings: PlanWeights) -> dict[str, float]:
@@ -203,29 +204,3 @@ def located(
         else:
             gone.append(each.path)
     return candidates, gone
-
-
-def around(
-    ranked: Mapping[str, float], seen: WalkHistory
-) -> tuple[list[Candidate], list[tuple[float, PagePosition, str]]]:
-    """Return the files that were listed in a repository that nobody remembers, and what was listed and not opened.
-
-    `ranked` says what speaks for a path; what is not opened is a folder or a page: that number, where it is listed
-    and the command.
-    """
-    files: list[tuple[float, str, PagePosition]] = []
-    closed: list[tuple[float, PagePosition, str]] = []
-    for place, commands in seen.listed.items():
-        for command in commands:
-            verb, _, name = command.partition(" ")
-            path = path_of(place.folder, name)
-            if verb == "cat":
-                files.append((ranked[path], path, place))
-            elif verb == "cd" and name != "..":
-                seen.walk.note(place, name)
-                if PagePosition((*place.folder, name)) not in seen.listed:
-                    closed.append((ranked[path], place, command))
-            elif command == NEXT and PagePosition(place.folder, place.page + 1) not in seen.listed:
-                closed.append((ranked[path_of(place.folder, "")], place, command))
-    files.sort(key=lambda each: (-each[0], each[1]))
-    return [Candidate(path, rank, 1, belief, place) for rank, (belief, path, place) in enumerate(files)], closed

@@ -3,7 +3,8 @@
 `recall-sample:RUN` samples its goals from a learned policy at temperature 1.
 
 It reads the files that its memory names, in the order of belief and nearness, as far as the steps allow the way back,
-and names the one whose text answers best. It uses only its memory and what a player is shown.
+and names the one whose text answers best. Where it remembers nothing, names or the lists of searches take the place of
+its memory. It uses only its memory and what a player is shown.
 With the environment variable NATLANG_LIFTS=FILE, lifts are kept in a file and not computed again.
 """
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,14 +21,24 @@ from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import published
 from natlang_envs.evaluation.agents import AgentInput, Decision
 from natlang_envs.repository.texts import EXIT, read_question, steps_left
-from natlang_envs.repository.walk import PagePosition, Walk, WalkHistory, WalkMemory, path_of
+from natlang_envs.repository.walk import Walk, WalkMemory, path_of
+from reference_agent.memory.exploring import (
+    LOOKED_AT,
+    NameHopes,
+    Unopened,
+    around,
+    by_names,
+    explore,
+    in_lists,
+    lists_of,
+    name,
+)
 from reference_agent.memory.judging import Judgement, LiftJudge, Scale, ShownPart, WordJudge, shown_text
-from reference_agent.memory.names import NameMemory, words_asked
+from reference_agent.memory.names import NameMemory
 from reference_agent.memory.plan import (
     FileGoal,
     PlanWeights,
     RecallSituation,
-    around,
     choose,
     goals,
     located,
@@ -46,14 +57,25 @@ MEMORY, POLICY, ABOUT = "memory.safetensors", "policy.safetensors", "player.json
 
 
 class Sight(NamedTuple):
-    """What an agent sees: the situation, remembered files that are gone, and what may be opened where none is known."""
+    """What an agent sees.
+
+    Attributes:
+        question: What is asked.
+        situation: The game in progress.
+        shown: The parts that were shown of each file.
+        gone: Remembered files that are not where they were.
+        remembered: How many files were recalled; 0 where the repository is not remembered.
+        unopened: What may be opened in a repository that is not remembered.
+        weights: What files are compared by there; None where the repository is remembered.
+    """
 
     question: str
     situation: RecallSituation
-    seen: WalkHistory
-    gone: Sequence[str]
-    remembered: int
-    closed: Sequence[tuple[float, PagePosition, str]]
+    shown: Mapping[str, Sequence[ShownPart]]
+    gone: Sequence[str] = ()
+    remembered: int = 0
+    unopened: Sequence[Unopened] = ()
+    weights: PlanWeights | None = None
 
 
 class CurrentGoal(NamedTuple):
@@ -87,6 +109,7 @@ class RecallAgent:
         self.policy, self.sampling = policy, sampling
         self._paths = WalkMemory()
         self._aims: dict[Hashable, CurrentGoal] = {}
+        self._hopes: dict[str, NameHopes] = {}
 
     def sampled(self) -> RecallAgent:
         """Return an agent of the same memory and policy whose goals are sampled."""
@@ -97,33 +120,28 @@ class RecallAgent:
 
     def look(self, view: AgentInput) -> Sight:
         question, left = read_question(view.task), steps_left(view.observation, "recall")
+        shown = _shown(question, view)
+        if any(
+            each.startswith("search ") for each in (*view.admissible_commands, *(step.action for step in view.path))
+        ):
+            walk, candidates, unopened = lists_of(question, view.path, view.admissible_commands)
+            situation = RecallSituation(walk, left, candidates, _judged(shown, self.scale.by_words))
+            return Sight(question, situation, shown, (), 0, unopened, in_lists(self.settings))
         seen = self._paths.see(view.rng, view.path, view.admissible_commands)
         number = recognise(self.memory.known, seen.listed, partial(self._belief, question))
-        judgements = self._judgements(question, view)
         if number is None:
-            files = {path for place, commands in seen.listed.items() for path in _paths_of(place, commands)}
-            words = set(words_asked(question))
-            ranked = {path: _share(words, set(words_asked(path))) for path in files}
-            candidates, closed = around(ranked, seen)
-            return Sight(question, RecallSituation(seen.walk, left, candidates, judgements), seen, (), 0, closed)
+            if question not in self._hopes:
+                self._hopes[question] = NameHopes(self.memory, question)
+            candidates, unopened = around(self._hopes[question], seen)
+            situation = RecallSituation(seen.walk, left, candidates, _judged(shown, self.scale.by_words))
+            return Sight(question, situation, shown, (), 0, unopened, by_names(self.settings))
         recalled = self.memory.recall(number, question, 2 * self.settings.files)
         candidates, gone = located(recalled, self.memory.known[number].files, seen)
-        situation = RecallSituation(seen.walk, left, candidates[: self.settings.files], judgements)
-        return Sight(question, situation, seen, gone, len(recalled), ())
+        situation = RecallSituation(seen.walk, left, candidates[: self.settings.files], _judged(shown, self.scale))
+        return Sight(question, situation, shown, gone, len(recalled))
 
     def _belief(self, question: str, number: int) -> float:
         return max((each.belief for each in self.memory.recall(number, question, 1)), default=0.0)
-
-    def _judgements(self, question: str, view: AgentInput) -> dict[str, list[Judgement]]:
-        """Return what is said of each part that was shown, by its file."""
-        walk, judgements = Walk(), dict[str, list[Judgement]]()
-        for step in view.path:
-            walk.follow(step.action)
-            if step.action.startswith("cat "):
-                path = path_of(walk.here.folder, step.action[4:])
-                parts = judgements.setdefault(path, [])
-                parts.append(self.scale(ShownPart(question, path, len(parts) + 1, shown_text(step.feedback))))
-        return judgements
 
     def _goal(self, game: np.random.Generator, situation: RecallSituation) -> FileGoal | None:
         """Return the goal that a game is on the way to, or choose the next."""
@@ -144,24 +162,49 @@ class RecallAgent:
         return goal
 
     def _decide(self, view: AgentInput, sight: Sight) -> Decision:
-        situation, walk = sight.situation, sight.seen.walk
+        situation, weights = sight.situation, sight.weights
         if not view.path:
             self._aims.pop(view.rng, None)
-        goal = self._goal(view.rng, situation)
-        if sight.closed and (goal is None or goal.verb == "id" or goal.candidate.belief <= 0):
-            opened = [
-                (belief, -steps, place, command)
-                for belief, place, command in sight.closed
-                if (steps := situation.way(place) + 1) + 3 <= situation.left
-            ]
-            if opened:
-                _, _, place, command = max(opened)
-                return Decision(walk.towards(place, command), "I do not know this repository. I look further.")
+        if weights is None:
+            goal = self._goal(view.rng, situation)
+        else:
+            goal = explore(situation, sight.unopened, weights)
+            if isinstance(goal, Unopened):
+                return Decision(situation.walk.towards(goal.place, goal.command), looking(goal))
+            if goal is None:
+                sight = sight._replace(situation=self._looked_at(sight, weights))
+                goal = name(sight.situation, weights)
         if goal is None:
             return Decision(EXIT, "No file is within reach.")
-        reflects = self.policy is None or self.policy.reflects
-        said = reflection(sight, goal, self.settings) if reflects else None
-        return Decision(walk.towards(goal.candidate.listed, goal.command), said)
+        reflects = weights is not None or self.policy is None or self.policy.reflects
+        said = reflection(sight, goal, weights or self.settings) if reflects else None
+        return Decision(situation.walk.towards(goal.candidate.listed, goal.command), said)
+
+    def _looked_at(self, sight: Sight, weights: PlanWeights) -> RecallSituation:
+        """Return the situation with the best files by words alone, judged by the lift, too."""
+        situation = sight.situation
+        stands = standing(situation, weights)
+        best = sorted(stands, key=lambda path: -stands[path])[:LOOKED_AT]
+        shown = {path: each for path, each in sight.shown.items() if path in best}
+        return situation._replace(judgements=_judged(shown, self.scale))
+
+
+def _shown(question: str, view: AgentInput) -> dict[str, list[ShownPart]]:
+    """Return the parts that were shown, by their files."""
+    walk, shown = Walk(), dict[str, list[ShownPart]]()
+    for step in view.path:
+        walk.follow(step.action)
+        if step.action.startswith("cat "):
+            path = path_of(walk.here.folder, step.action[4:])
+            parts = shown.setdefault(path, [])
+            parts.append(ShownPart(question, path, len(parts) + 1, shown_text(step.feedback)))
+    return shown
+
+
+def _judged(
+    shown: Mapping[str, Sequence[ShownPart]], judge: Callable[[ShownPart], Judgement]
+) -> dict[str, list[Judgement]]:
+    return {path: list(map(judge, parts)) for path, parts in shown.items()}
 
 
 def reflection(sight: Sight, goal: FileGoal, settings: PlanWeights) -> str:
@@ -170,7 +213,7 @@ def reflection(sight: Sight, goal: FileGoal, settings: PlanWeights) -> str:
     if sight.gone:
         share = len(sight.gone) / sight.remembered
         said.append(f"{share:.0%} of what I remember is not here: {', '.join(sight.gone[:3])}.")
-    parts = [f"{path} ({len(judged)} part{'s'[: len(judged) > 1]})" for path, judged in situation.judgements.items()]
+    parts = [f"{path} ({len(each)} part{'s'[: len(each) > 1]})" for path, each in sight.shown.items()]
     if parts:
         said.append(f"Read so far: {', '.join(parts)}.")
     stands = standing(situation, settings)
@@ -184,23 +227,24 @@ def reflection(sight: Sight, goal: FileGoal, settings: PlanWeights) -> str:
     if goal.verb == "cat":
         ahead = f"part {goal.parts}" if goal.candidate.path not in situation.judgements and goal.parts > 1 else ""
         what = f"{ahead} of {goal.candidate.path}" if ahead else goal.candidate.path
-        said.append(f"I remember {what}: {_steps(goal.steps)}, and {_steps(goal.back)} to come back and name the best.")
+        knows = "I remember" if sight.weights is None else "What is listed speaks for"
+        said.append(f"{knows} {what}: {_steps(goal.steps)}, and {_steps(goal.back)} to come back and name the best.")
     else:
         said.append(f"I name {goal.candidate.path}.")
     return " ".join([*said, f"{_steps(situation.left)} {'is' if situation.left == 1 else 'are'} left."])
 
 
+def looking(chosen: Unopened) -> str:
+    """Return what a player says before it opens a folder or page, or searches."""
+    verb, _, what = chosen.command.partition(" ")
+    if verb == "search":
+        return f"I search for {what}, a rare word of the question."
+    page = f"page {chosen.behind.page + 1} of " if chosen.behind.page else ""
+    return f"I do not know this repository. I look into {page}{'/'.join(chosen.behind.folder) or 'the top folder'}."
+
+
 def _steps(number: int) -> str:
     return f"{number} step{'s'[: number != 1]}"
-
-
-def _paths_of(place: PagePosition, commands: Sequence[str]) -> list[str]:
-    names = [each.partition(" ")[2] for each in commands if each.startswith(("cd ", "cat "))]
-    return [path_of(place.folder, name) for name in ("", *names)]
-
-
-def _share(words: set[str], held: set[str]) -> float:
-    return len(words & held) / max(1, len(words))
 
 
 def contents_of(path: Path) -> dict[str, bytes]:

@@ -271,7 +271,7 @@ def test_what_cannot_be_committed_is_refused(beside: Path, calendar: Calendar) -
 
 
 def test_a_published_player_is_committed_with_all_its_files(beside: Path, calendar: Calendar) -> None:
-    player = Path(__file__).parents[2] / CHECKPOINTS / "slips-100-seed0.json"
+    player = Path(__file__).parents[2] / CHECKPOINTS / "slips-100-no-reflection-seed0.json"
     made = read_commitment(commit(f"reflect-rl:{player}", BOARD, MONTH, "slips", beside=beside))
     assert made.agent == f"reflect-rl:{player.name}"
 

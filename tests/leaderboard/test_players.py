@@ -28,7 +28,12 @@ from natlang_envs.trajectory import stream_trajectories
 from tests.leaderboard.test_changes import commit, git
 
 ROOT = Path(__file__).parents[2]
-KINDS = ("slips-100-seed0", "searcher-imitation-seed0", "walker-depth1-imitation-seed0", "mender-reward-seed0")
+KINDS = (
+    "slips-100-no-reflection-seed0",
+    "searcher-imitation-seed0",
+    "walker-depth1-imitation-seed0",
+    "mender-reward-seed0",
+)
 
 
 @pytest.fixture

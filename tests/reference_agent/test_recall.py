@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -19,6 +20,7 @@ from typer.testing import CliRunner
 from leaderboard.agent_files import copy_agent_files
 from natlang_envs.autoexplore.dataset.made_questions import made_labels
 from natlang_envs.autoexplore.env import AutoExploreEnv
+from natlang_envs.autoexplore.searching.env import AutoExploreSearchEnv
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput
 from natlang_envs.evaluation.runs import digest_of, provenance
@@ -26,6 +28,7 @@ from natlang_envs.prompt import PathStep
 from natlang_envs.repository.navigation import navigation_of
 from natlang_envs.repository.texts import FILE_BUDGET
 from natlang_envs.repository.tree import open_repository
+from natlang_envs.repository.walk import PagePosition, Walk, WalkHistory
 from reference_agent.families.autoexplore.memory.learning import count, remember
 from reference_agent.families.autoexplore.memory.questions import RecallQuestions
 from reference_agent.families.autoexplore.memory.run import (
@@ -42,8 +45,9 @@ from reference_agent.families.autoexplore.memory.teaching import (
     reward_of,
     teach,
 )
+from reference_agent.memory.exploring import LOOKED_AT, NameHopes, around
 from reference_agent.memory.judging import LiftJudge, Scale, ShownPart, WordJudge, read_table, shown_text, window_of
-from reference_agent.memory.names import NameMemory
+from reference_agent.memory.names import Known, NameMemory
 from reference_agent.memory.plan import PlanWeights
 from reference_agent.memory.player import MEMORY, POLICY, RecallAgent, load, load_sampling
 from reference_agent.memory.policy import policy_of
@@ -150,6 +154,84 @@ def test_in_a_repository_that_it_does_not_know_it_looks_around(memory: NameMemor
     _, said, won = played(env, agent_of(memory))
     assert won
     assert "I do not know this repository" in said[0]
+
+
+def test_the_names_of_folders_lead_it(memory: NameMemory, tmp_path: Path):
+    for name in ("boats", "locks", "mills"):
+        (tmp_path / name).mkdir()
+        for number in range(8):
+            (tmp_path / name / f"{number}.txt").write_text(f"Text {number} about {name}.\n")
+    (tmp_path / "locks" / "3.txt").write_text("Nobody greases this gate.\n")
+    env = asking(tmp_path, "Who greases the gate of the locks?", "locks/3.txt")
+    actions, said, won = played(env, agent_of(memory))
+    assert won, actions
+    assert actions[0] == "cd locks"
+    assert said[0] == "I do not know this repository. I look into locks."
+
+
+def test_a_word_of_a_name_tells_what_files_of_that_name_are_asked_about(memory: NameMemory):
+    assert memory.told("boat", "bird") == 0, "all such files, but most files are"
+    assert memory.told("docs", "tallow") == 0 == memory.told("nothing", "bird")
+    lively = NameMemory(
+        [Known("r", tuple(f"{kind}/{number}.md" for kind in "ab" for number in range(9)), (1,) * 18)],
+        ["moon"],
+        np.array([0, 9]),
+        np.arange(9, dtype=np.uint16),
+        np.ones(9, np.uint8),
+        "questions",
+    )
+    assert lively.told("a", "moon") > 0.4 > 0 == lively.told("b", "moon")
+
+
+@given(st.data())
+def test_hopes_of_what_is_listed_together_add_up_to_that_of_its_folder(memory: NameMemory, data: st.DataObject):
+    names = data.draw(st.lists(st.text("abcdefgh_.", min_size=1), min_size=1, max_size=9, unique=True))
+    top = [f"{data.draw(st.sampled_from(('cd', 'cat')))} {name}" for name in names if name != ".."] + ["cat z", "exit"]
+    inside = [each for each in top if each.startswith("cd ")][:1]
+    listed = {PagePosition(): (*top, "next page")}
+    listed |= {PagePosition((each[3:],)): ("cd ..", "cat a", "cd b") for each in inside}
+    files, unopened = around(NameHopes(memory, data.draw(st.text())), WalkHistory(Walk(), listed, {}))
+    assert sum(math.exp(each.belief) for each in files) + sum(
+        math.exp(each.hope) for each in unopened
+    ) == pytest.approx(1)
+    assert len(files) + len(unopened) == len(top) + len(inside)
+
+
+def test_it_searches_reads_and_names_within_the_steps(memory: NameMemory, canal: Path):
+    for question, target in (
+        ("What is the wheel of the gate greased with?", "docs/locks.md"),
+        ("In which month is the upper pond dredged?", "docs/ponds/upper.md"),
+    ):
+        env = AutoExploreSearchEnv(repository=str(canal), question=question, target=target)
+        actions, said, won = played(env, agent_of(memory))
+        assert won, actions
+        assert [each.partition(" ")[0] for each in actions[:4]] == ["search", "search", "search", "cat"]
+        assert len(actions) <= 15
+        assert said[0].startswith("I search for ")
+        assert "looks best" in said[-1]
+
+
+def test_a_question_that_no_file_holds_a_word_of_ends_in_time(memory: NameMemory, canal: Path):
+    env = AutoExploreSearchEnv(repository=str(canal), question="Qqq zzz?", target="README.md")
+    actions, _, won = played(env, agent_of(memory))
+    assert not won
+    assert actions[-1] == "exit"
+
+
+def test_where_nothing_is_remembered_a_model_judges_the_best_by_words_alone(
+    memory: NameMemory, canal: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    asked: list[str] = []
+
+    def lifts(self: LiftJudge, readings: list[ShownPart]) -> list[float]:
+        asked.extend(each.path for each in readings)
+        return [9.0 * (each.path == "docs/z-boat02.md") for each in readings]
+
+    monkeypatch.setattr(LiftJudge, "_lifts", lifts)
+    agent = RecallAgent(memory, Scale(WordJudge(memory.rarity), LiftJudge("smollm2")), PlanWeights(lift=0.4))
+    env = AutoExploreSearchEnv(repository=str(canal), question="Which bird is boat called after?", target="README.md")
+    actions, _, _ = played(env, agent)
+    assert len([each for each in actions if each.startswith("cat ")]) > LOOKED_AT == len(asked)
 
 
 def test_the_text_of_a_part_is_what_stands_between_the_lines_of_cat(canal: Path):
