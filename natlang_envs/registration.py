@@ -87,7 +87,7 @@ ENVIRONMENTS: tuple[Registration, ...] = (
         _ANSWER,
         "Answer a question about a repository in words, and cite the lines that prove it.",
         {"form": "text", "search": False, "horizon": 20},
-        baselines=("random-legal", "reference", "best-line"),
+        baselines=("reference", "best-line"),
     ),
     _change("Change", "repository", "Mend what an issue reports, by one edit of any source; tests judge it."),
     _change("ChangeFile", "file", "Mend what an issue reports, by one edit; the broken file is open."),

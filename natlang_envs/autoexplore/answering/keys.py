@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -84,7 +85,7 @@ def _phrases(value: object, what: str) -> tuple[str, ...]:
 
 
 def keys_file() -> Path:
-    return data_folder() / "answer_keys.jsonl"
+    return data_folder() / "answer_keys.jsonl.gz"
 
 
 def read_keys(path: Path) -> dict[str, AnswerKey]:
@@ -101,7 +102,9 @@ def read_keys(path: Path) -> dict[str, AnswerKey]:
 
 
 def write_keys(path: Path, keys: Iterable[AnswerKey]) -> None:
-    write_whole(path, "".join(f"{each.to_json()}\n" for each in keys).encode())
+    """Write keys, one a line, packed where the file's name ends in `.gz`."""
+    content = "".join(f"{each.to_json()}\n" for each in keys).encode()
+    write_whole(path, gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
 
 
 @cache

@@ -55,7 +55,7 @@ class PinnedRepository:
 
     @property
     def shipped_archive(self) -> Path:
-        return data_folder() / self.archive
+        return data_folder() / f"{self.name}-{self.version}.tar.xz"
 
     @property
     def is_cached(self) -> bool:

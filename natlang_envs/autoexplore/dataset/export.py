@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from natlang_envs.autoexplore.dataset.card import card
+from natlang_envs.autoexplore.answering.keys import keys_file
 from natlang_envs.autoexplore.dataset.catalogue import COFFEE, catalogue, data_folder, repository_folder
 from natlang_envs.autoexplore.dataset.checks import text_of
 from natlang_envs.autoexplore.dataset.labels import Label, Wording, json_lines
@@ -125,7 +126,7 @@ def _row(label: Label, *, own: bool) -> dict[str, Any]:
 
 
 def _company(repositories: Collection[str]) -> dict[str, bytes]:
-    named = [data_folder() / "repositories.toml", *(data_folder() / "readings").glob("*.jsonl")]
+    named = [data_folder() / "repositories.toml", keys_file(), *(data_folder() / "readings").glob("*.jsonl")]
     content = {path.relative_to(data_folder()).as_posix(): path.read_bytes() for path in named}
     for name in sorted(repositories):
         entry = catalogue()[name]

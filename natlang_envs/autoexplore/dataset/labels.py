@@ -6,6 +6,7 @@ of the dataset come from `shipped`.
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -176,10 +177,11 @@ def _check(value: Any, kind: type, name: str) -> Any:
 
 
 def read_lines(path: Path, parse_one: Callable[[object], T]) -> Iterator[tuple[int, T]]:
-    """Yield the number and the content of each line of a file of JSON objects."""
+    """Yield the number and the content of each line of a file of JSON objects, which may be packed by gzip."""
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        content = path.read_bytes()
+        text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8")
+    except (OSError, EOFError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read ({reason(error)}): give a file of one JSON object a line") from None
     # Not `splitlines`: an answer may hold U+2028 and its like, which JSON leaves as they are.
     for number, line in enumerate(text.split("\n"), 1):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import lzma
 import os
 import shutil
 import tarfile
@@ -19,15 +20,15 @@ _CHUNK = 1 << 20
 
 
 def unpack(archive: Path, folder: Path) -> None:
-    """Unpack the files of an archive's one top folder, without what packaging added.
+    """Unpack the files of the one top folder of a `.gz` or `.xz` archive, without what packaging added.
 
     The folder must not exist; it comes into being when all is there.
     """
     with whole_folder(folder, keep=True, explain=told) as unfinished:
         try:
-            with tarfile.open(archive, "r|gz") as tar:
+            with tarfile.open(archive, f"r|{archive.suffix[1:]}") as tar:
                 _write_all(tar, unfinished, archive.name)
-        except (tarfile.TarError, EOFError, zlib.error) as error:
+        except (tarfile.TarError, EOFError, lzma.LZMAError, zlib.error) as error:
             raise UsageError(f"{archive.name} is truncated or damaged ({error}): fetch it again") from None
 
 

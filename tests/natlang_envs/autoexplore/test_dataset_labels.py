@@ -278,6 +278,7 @@ def test_the_export_is_read_back(coffee: Repository, tmp_path: Path) -> None:
     }
     for name in (
         "repositories.toml",
+        "answer_keys.jsonl.gz",
         "readings/second.jsonl",
         "readings/full.jsonl",
         "readings/fresh.jsonl",
