@@ -26,7 +26,7 @@ def unpack(archive: Path, folder: Path) -> None:
     """
     with whole_folder(folder, keep=True, explain=told) as unfinished:
         try:
-            with tarfile.open(archive, f"r|{archive.suffix[1:]}") as tar:
+            with tarfile.open(archive, "r|xz" if archive.suffix == ".xz" else "r|gz") as tar:
                 _write_all(tar, unfinished, archive.name)
         except (tarfile.TarError, EOFError, lzma.LZMAError, zlib.error) as error:
             raise UsageError(f"{archive.name} is truncated or damaged ({error}): fetch it again") from None
