@@ -78,7 +78,7 @@ def like(row: Row, name: str, outcomes: str | None = None, **stated: Any) -> Row
 
 def test_the_first_page_says_who_is_best_on_each_current_board(tables: list[Table]) -> None:
     found = families(tables)
-    explore = ["AutoExplore", "AutoExploreChange", "AutoExploreChangeFree", "AutoExploreSearch"]
+    explore = ["AutoExplore", "AutoExploreAnswer", "AutoExploreChange", "AutoExploreChangeFree", "AutoExploreSearch"]
     assert [each.name for each in found] == ["ALFWorld", *explore, "DangerousTaxi"]
     boards = {board.table.protocol.name: board for family in found for board in family.boards}
     assert set(boards) == {table.protocol.name for table in tables}

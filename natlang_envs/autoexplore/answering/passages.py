@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from natlang_envs.autoexplore.answering.facts import tokens_of, words_in
 from natlang_envs.repository.navigation import Navigation
-from natlang_envs.repository.texts import MAX_COMMANDS, is_binary
+from natlang_envs.repository.texts import MAX_COMMANDS, check_budget, is_binary
 
 _SLOTS = MAX_COMMANDS - 6  # the other commands need at most six
 YES_NO = ("yes", "no")
@@ -58,7 +58,7 @@ def numbered_text(navigation: Navigation, path: str, before: int) -> str:
 
 def longest_numbered(budget: int) -> int:
     """Return by how much numbers may lengthen what `cat` shows of at most `budget` characters."""
-    return (budget + 1) * _NUMBERED
+    return (check_budget(budget) + 1) * _NUMBERED
 
 
 @lru_cache(maxsize=4_096)

@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from natlang_envs.autoexplore.dataset.card import card
 from natlang_envs.autoexplore.answering.keys import keys_file
+from natlang_envs.autoexplore.dataset.card import card
 from natlang_envs.autoexplore.dataset.catalogue import COFFEE, catalogue, data_folder, repository_folder
 from natlang_envs.autoexplore.dataset.checks import text_of
 from natlang_envs.autoexplore.dataset.labels import Label, Wording, json_lines
