@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -325,3 +326,15 @@ def test_answers_that_were_written_blind_are_judged_rightly() -> None:
         wrong[row["right"]] += (score.recall == 1 and not score.problem) != row["right"]
     assert len(lines) >= 300
     assert wrong == {True: 0, False: 0}
+
+
+def test_a_game_of_each_form_is_what_it_was(golden: Callable[[str, str], None]) -> None:
+    lines: list[str] = []
+    for form, search in (("text", False), ("listed", False), ("listed", True)):
+        env = AutoExploreAnswerEnv(form, search)  # type: ignore[arg-type]
+        observation, info = env.reset(options={"task_id": "ferry-line/02"})
+        lines += [f"## {form}, search={search}", observation]
+        for command in env.reference():
+            observation, reward, *_, info = env.step(command)
+            lines += [f"> {command}", f"[{reward:g}] {'; '.join(info['admissible_commands'])}", observation]
+    golden("AutoExplore-Answer-v0.txt", "\n".join(lines) + "\n")
