@@ -27,6 +27,7 @@ from natlang_judges.quoter.evidence import (
 from natlang_judges.searcher.agent import SearcherAgent
 from natlang_judges.searcher.network import SearcherNetwork
 
+_PARTS = 3  # of a file that are read, one after the other, to quote from it
 _KEPT, _LONGEST = 8, 15  # steps that are kept for the answer, and those of a game that the searcher knows
 
 
@@ -116,13 +117,22 @@ class QuoterAgent:
         return self._searcher(replace(view, path=tuple(path), observation=shown, admissible_commands=tuple(may)))
 
     def _quote(self, view: AgentInput, path: str, starts: list[int]) -> dict[str, float]:
-        lines = numbered_lines(view.path[-1].feedback)
-        again = f"cat {path}" in view.admissible_commands
-        seen = sum(step.action == f"cat {path}" for step in view.path)
-        more = again and seen < 3 and "this is the end" not in view.path[-1].feedback[-200:]
+        """Quote a passage of the part that is open, or go on to the part whose best passage fits best."""
+        question, again = read_question(view.task), f"cat {path}"
+        shown = [step.feedback for step in view.path if step.action == again]
+        lines = numbered_lines(shown[-1])
         texts = passages_of(lines, starts)
-        chances = self.network.of_passages(passage_features(read_question(view.task), texts, more)).exp().tolist()
-        return dict(zip([*(f"quote {each}" for each in starts), f"cat {path}"], chances, strict=False))
+        more = again in view.admissible_commands and len(shown) < _PARTS and "this is the end" not in shown[-1][-200:]
+        features = passage_features(question, texts, more)
+        best = float(self.network.passages(features[: len(texts)]).max())
+        if again in view.admissible_commands and steps_left(view.observation, "quoter") > _KEPT - 2:
+            for earlier in shown[:-1]:
+                before = numbered_lines(earlier)
+                found = passage_features(question, [text for text in before.values() if text.strip()], False)
+                if before.keys() != lines.keys() and len(found) and float(self.network.passages(found).max()) > best:
+                    return {again: 1.0}
+        chances = self.network.of_passages(features).exp().tolist()
+        return dict(zip([*(f"quote {each}" for each in starts), again], chances, strict=False))
 
     def _pick(self, view: AgentInput, picks: list[str]) -> dict[str, float]:
         done = [step.action.removeprefix("pick ") for step in view.path if step.action.startswith("pick ")]
