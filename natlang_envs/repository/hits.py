@@ -5,6 +5,7 @@ The module imports no task and no label, so a player can be audited where it see
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 import re
@@ -85,8 +86,8 @@ def general_rarity(word: str) -> float:
 @cache
 def _known() -> tuple[int, dict[str, int]]:
     """Return how many files the training repositories have, and in how many of them each frequent word is."""
-    text = resources.files("natlang_envs.repository").joinpath("frequent_words.json").read_text("utf-8")
-    content = json.loads(text)
+    packed = resources.files("natlang_envs.repository").joinpath("frequent_words.json.gz").read_bytes()
+    content = json.loads(gzip.decompress(packed))
     return content["files"], content["words"]
 
 
