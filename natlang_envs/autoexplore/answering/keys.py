@@ -40,6 +40,11 @@ class AnswerKey:
     wordings: tuple[Wording, ...] = WORDINGS
     listed: bool = False
 
+    @property
+    def variants(self) -> tuple[str, ...]:
+        """The variants of all atoms."""
+        return tuple(variant for atom in self.atoms for variant in atom)
+
     def to_json(self) -> str:
         content: dict[str, Any] = {"id": self.id, "atoms": self.atoms}
         for name in ("never", "also", "says"):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from natlang_envs.autoexplore.answering.facts import tokens_of, words_in
 from natlang_envs.repository.navigation import Navigation
-from natlang_envs.repository.texts import MAX_COMMANDS, check_budget, is_binary
+from natlang_envs.repository.texts import MAX_COMMANDS, bytes_shown, check_budget, is_binary
 
 _SLOTS = MAX_COMMANDS - 6  # the other commands need at most six
 YES_NO = ("yes", "no")
@@ -29,11 +29,10 @@ class Passage(NamedTuple):
 @lru_cache(maxsize=4_096)
 def lines_shown(navigation: Navigation, path: str, part: int) -> tuple[NumberedLine, ...]:
     """Return the lines that `cat` shows in a part of a file, from 0; of the first one perhaps only the end."""
-    repository = navigation.repository
-    content = repository.part(path, 0, repository.mark(path).size)
-    if is_binary(content):
+    head = navigation.repository.part(path, 0, bytes_shown(navigation.budget * (part + 1)))
+    if is_binary(head):
         return ()
-    text = content.decode("utf-8", "backslashreplace")
+    text = head.decode("utf-8", "backslashreplace")
     start = part * navigation.budget
     shown = text[start : start + navigation.budget].removesuffix("\n")
     first = text.count("\n", 0, start) + 1

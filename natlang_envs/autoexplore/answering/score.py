@@ -73,8 +73,8 @@ def score_answer(
 
     It succeeds if it says every atom of the key in one of its variants, contradicts none, names at most two further
     numbers or names, has at most 40 words, and cites a line within two lines of the evidence, or a line of a target
-    that holds all atoms. A contradiction is another number of the same unit, a phrase of `never`, the opposite yes or
-    no, or both of them. Words that hedge are refused.
+    that holds all atoms. A contradiction is another number of the same unit, another version, a phrase of `never`, the
+    opposite yes or no, or both of them. Words that hedge, and a choice beside an atom ("X or Y"), are refused.
 
     Args:
         label: Whose question is answered.
@@ -158,7 +158,7 @@ def _contradiction(key: AnswerKey, tokens: tuple[Token, ...], label: Label, give
     for each in _HEDGES:
         if _found(tokens_of(each), tokens) and not _found(tokens_of(each), sources):
             return f"it hedges: {each}"
-    spared = [span for variants in key.atoms for each in variants for span in _found(tokens_of(each), tokens)]
+    spared = [span for each in key.variants for span in _found(tokens_of(each), tokens)]
     if choice := _choice(key, tokens, spared, {each.text for each in sources} | given):
         return f"it leaves a choice: {choice}"
     for phrase in key.never:
@@ -173,7 +173,7 @@ def _contradiction(key: AnswerKey, tokens: tuple[Token, ...], label: Label, give
 
 def _choice(key: AnswerKey, tokens: tuple[Token, ...], spared: Sequence[range], known: set[str]) -> str:
     """Return an `or` or `both` beside an atom, unless a known text has it, or what it offers is right, too."""
-    right = _OR_SO | _said_by((*key.also, *(variant for variants in key.atoms for variant in variants)))
+    right = _OR_SO | _said_by((*key.also, *key.variants))
     for span in spared:
         for at in range(max(0, span.start - 2), min(span.stop + 2, len(tokens))):
             word = tokens[at].text
@@ -188,14 +188,14 @@ def _choice(key: AnswerKey, tokens: tuple[Token, ...], spared: Sequence[range], 
 
 def _other_number(key: AnswerKey, tokens: tuple[Token, ...], allowed: set[str]) -> str:
     """Return what is wrong where a number has the unit of one in the key, and in a phrase the same neighbour."""
-    known = [tokens_of(variant) for variants in key.atoms for variant in variants]
+    known = [tokens_of(each) for each in key.variants]
     numbers = {
         (each.unit, "" if each.unit or len(variant) == 1 else _beside(variant, at)[-1])
         for variant in known
         for at, each in enumerate(variant)
         if each.named and each.unit is not None
     }
-    allowed = allowed | {each.text for variant in known for each in variant}
+    allowed = allowed | _said_by(key.variants)
     for at, token in enumerate(tokens):
         is_other = token.unit is not None and token.named and token.text not in allowed
         if (
@@ -214,7 +214,7 @@ def _beside(tokens: tuple[Token, ...], at: int) -> list[str]:
 
 
 def _other_version(key: AnswerKey, tokens: tuple[Token, ...], allowed: set[str]) -> str:
-    known = {each.text for variants in key.atoms for variant in variants for each in tokens_of(variant)}
+    known = _said_by(key.variants)
     if not any(_VERSION.fullmatch(each) for each in known):
         return ""
     other = [each.text for each in tokens if _VERSION.fullmatch(each.text) and each.text not in known | allowed]
@@ -222,13 +222,8 @@ def _other_version(key: AnswerKey, tokens: tuple[Token, ...], allowed: set[str])
 
 
 def _further(key: AnswerKey, tokens: tuple[Token, ...], given: set[str]) -> str:
-    spared = {
-        place
-        for variants in (*key.atoms, key.also)
-        for each in variants
-        for span in _found(tokens_of(each), tokens)
-        for place in span
-    }
+    said = (span for each in (*key.variants, *key.also) for span in _found(tokens_of(each), tokens))
+    spared = {place for span in said for place in span}
     given = given | {part for each in given for part in each.rsplit(".", 1)} | {"e.g", "i.e"}
     names = (each.text for number, each in enumerate(tokens) if each.named and number not in spared)
     further = {each for each in names if not {each, each.strip("."), root(each)} & given}
