@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from leaderboard.baselines import REFERENCE_LINES, note_rerun, play_baseline
+from leaderboard.baselines import note_rerun, play_baseline
+from leaderboard.schema import REFERENCE_LINES
 from leaderboard.standings.rows import Row, Table
 from leaderboard.standings.tables import standings
 from natlang_envs.errors import UsageError

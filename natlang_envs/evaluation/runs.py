@@ -36,20 +36,14 @@ _MAX_TEXT = 300
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where an agent came from, as far as the runner can tell.
+    """Where an agent came from, as far as the runner can tell."""
 
-    Attributes:
-        origin: `built-in`, `entry point`, `function`, `object` (handed over in Python) or `loop` (a loop of its own).
-        agent: What was written behind `--agent`, or the qualified name of the object.
-        command: The command line.
-        commit: The Git commit of the current folder, or an empty string.
-        checkpoint: The SHA-256 of the file or folder behind the colon of `--agent name:path`, or an empty string.
-    """
-
+    # `built-in`, `entry point`, `function`, `object` (handed over in Python) or `loop` (a loop of its own).
     origin: str = "object"
-    agent: str = ""
-    command: str = ""
-    commit: str = ""
+    agent: str = ""  # what was written behind `--agent`, or the qualified name of the object
+    command: str = ""  # the command line
+    commit: str = ""  # the Git commit of the current folder, or an empty string
+    # The SHA-256 of the file or folder behind the colon of `--agent name:path`, or an empty string.
     checkpoint: str = ""
 
 
