@@ -18,17 +18,7 @@ from statistics import median
 from typing import Any
 
 import gymnasium
-from harness import (
-    SINGLE_STEPS,
-    TAXI,
-    TURNS,
-    Measure,
-    compare,
-    publish_and_exit,
-    sample_and_step,
-    spread_of,
-    timed,
-)
+from harness import SINGLE_STEPS, TAXI, TURNS, Measure, compare, publish_and_exit, sample_and_step, spread_of, timed
 
 from natlang_envs.repository.tree import open_repository
 from natlang_envs.sandbox import AutoExploreSandbox, Limits

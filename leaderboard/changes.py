@@ -10,14 +10,7 @@ from leaderboard.copies import refuse_look_alike
 from leaderboard.own_protocols import PROTOCOLS
 from leaderboard.players import PLAYERS_FILE
 from leaderboard.result import LEDGER_FILE
-from leaderboard.rounds import (
-    COMMITMENTS,
-    OPEN_FOR,
-    ROUNDS_FILE,
-    Commitment,
-    check_commitment,
-    read_commitment,
-)
+from leaderboard.rounds import COMMITMENTS, OPEN_FOR, ROUNDS_FILE, Commitment, check_commitment, read_commitment
 from leaderboard.schema import CHECKPOINTS, SUBMISSIONS, Submission, one_line, today
 from leaderboard.standings.badges import ADJUDICATIONS_FILE, BADGES_FILE, OWNERS_FILE, read_owners
 from leaderboard.standings.columns import in_words

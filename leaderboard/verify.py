@@ -32,15 +32,7 @@ from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.evaluation.runner import plan_lengths
 from natlang_envs.evaluation.runs import RUN_FILE, TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import Score, score
-from natlang_envs.trajectory import (
-    Recorder,
-    Trajectory,
-    difference,
-    line_of,
-    parse_line,
-    play_again,
-    stream_lines,
-)
+from natlang_envs.trajectory import Recorder, Trajectory, difference, line_of, parse_line, play_again, stream_lines
 
 MAX_TRAJECTORIES_BYTES = 32 * 1024 * 1024  # packed
 _PLAIN_HEAD = b"\x1f\x8b\x08\0\0\0\0\0"  # gzip, deflate, no name, no comment, no time

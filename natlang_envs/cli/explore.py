@@ -12,15 +12,7 @@ from rich.text import Text
 from natlang_envs.autoexplore.agent_driver import AgentDriver
 from natlang_envs.cli.answer import answer, print_passages
 from natlang_envs.cli.support import printable
-from natlang_envs.copilot.copilot import (
-    MODES,
-    AutoExploreCopilot,
-    Driver,
-    Mode,
-    PromptContent,
-    Turn,
-    describe,
-)
+from natlang_envs.copilot.copilot import MODES, AutoExploreCopilot, Driver, Mode, PromptContent, Turn, describe
 from natlang_envs.copilot.drivers import HumanDriver, ModelDriver
 from natlang_envs.copilot.project_tests import ProjectTests, compared, run_project_tests
 from natlang_envs.errors import UsageError, require_choice

@@ -34,7 +34,7 @@ from natlang_envs.autoexplore.dataset.shipped import digest, load_labels, part_n
 from natlang_envs.change.harbor import write_tasks
 from natlang_envs.cli.change_tables import check_tables
 from natlang_envs.cli.harbor import harbor_tasks
-from natlang_envs.cli.support import LabelsOption, RepositoryOption, TasksOption, print_some, printable, progress_bar
+from natlang_envs.cli.support import LabelsOption, RepositoryOption, TasksOption, counting, print_some, printable
 from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.evaluation.chat_endpoint import ChatEndpoint
 from natlang_envs.evaluation.chat_settings import ChatSettings
@@ -93,14 +93,8 @@ def check_command(
     if tables is not None:
         raise UsageError("--tables is for --change N: say how many edits are run again")
     chosen = chosen_labels(labels, repository)
-    with progress_bar() as progress:
-        bar = progress.add_task("labels", total=None)
-        found = check(
-            chosen.parts,
-            lambda done, total: progress.update(bar, completed=done, total=total),
-            folders=chosen.folders,
-            explained=chosen.explained,
-        )
+    with counting("labels") as show:
+        found = check(chosen.parts, show, folders=chosen.folders, explained=chosen.explained)
     print_some(found.problems, most=50)
     total = sum(map(len, chosen.parts.values()))
     if found.skipped:
@@ -164,17 +158,8 @@ def label_command(
     if out.absolute().resolve().is_relative_to(repository.path):
         raise UsageError(f"{out} lies in {repo}, which is never modified: choose a file outside it")
     driver = ChatEndpoint(model, ChatSettings(timeout=timeout), tell=lambda line: typer.echo(printable(line), err=True))
-    with progress_bar() as progress:
-        bar = progress.add_task("files", total=None)
-        labels, done = make_labels(
-            repository,
-            driver,
-            out,
-            name=model,
-            count=questions,
-            limit=limit,
-            progress=lambda ready, total: progress.update(bar, completed=ready, total=total),
-        )
+    with counting("files") as show:
+        labels, done = make_labels(repository, driver, out, name=model, count=questions, limit=limit, progress=show)
     for each in done:
         for problem in each.dropped:
             typer.echo(printable(f"{each.path}: {problem}"))
@@ -199,11 +184,8 @@ def questions_command(
     repository = open_repository(repo, ignored=ignored)
     if out.absolute().resolve().is_relative_to(repository.path):
         raise UsageError(f"{out} lies in {repo}, which is never modified: choose a file outside it")
-    with progress_bar() as progress:
-        bar = progress.add_task("files", total=None)
-        labels = made_labels(
-            repository, each, limit, lambda done, total: progress.update(bar, completed=done, total=total)
-        )
+    with counting("files") as show:
+        labels = made_labels(repository, each, limit, show)
     if not labels:
         raise UsageError(f"{repo} holds no line of text to ask about: choose another --repo")
     write_labels(out, labels)
