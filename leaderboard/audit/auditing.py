@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from math import comb, log, sqrt
 from pathlib import Path
@@ -156,7 +156,7 @@ def audit(
             raise UsageError("this agent gets all episodes in order, in one process: leave out --jobs")
         more = 0 if alone else (jobs or CORES) - 1
         processes = [process, *(held.enter_context(start_agent(agent, **options)) for _ in range(more))]
-        sessions = [held.enter_context(AuditSession(protocol, each, ended)) for each in processes]
+        sessions = [held.enter_context(closing(AuditSession(protocol, each, ended))) for each in processes]
         sampling = submission.samples and process.facts.sampling
         guided = in_parallel(AuditSession.guide, sessions, recorded)
         starts = [(each.task_id, each.seed, _seed(rng)) for each in recorded]

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import re
 import runpy
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple, cast
@@ -84,6 +84,18 @@ def _types(pairs: list[tuple[str, ...]]) -> dict[str, str]:
 def official_games(folder: Path, split: OfficialSplit) -> Iterator[OfficialGame]:
     for task_id in official_ids(folder, split):
         yield official_game(task_id, official_text(folder, task_id).problem)
+
+
+def by_room(games: Iterable[OfficialGame]) -> list[tuple[int, list[OfficialGame]]]:
+    found: dict[int, list[OfficialGame]] = defaultdict(list)
+    for game in games:
+        found[game.room].append(game)
+    return sorted(found.items())
+
+
+def histogram(counts: Counter[int]) -> list[int]:
+    """Return how often there were 1, 2, and so on."""
+    return [counts[number] for number in range(1, max(counts) + 1)]
 
 
 class Package(NamedTuple):
