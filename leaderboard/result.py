@@ -19,8 +19,6 @@ Rate = Annotated[float, Field(ge=0, le=1)]
 
 
 class ReplayResult(Strict):
-    """All that replay derives from a recording."""
-
     trajectories_sha256: Digest
     protocol_digest: Digest
     env_id: str  # the environment, its version included

@@ -151,8 +151,6 @@ class RunFacts(Strict):
 
 
 class Submission(Strict):
-    """The facts of an entry."""
-
     schema_version: Literal[1, 2] = SCHEMA_VERSION
     protocol: Line
     protocol_digest: Digest  # the digest of the protocol when the run was made

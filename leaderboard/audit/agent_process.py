@@ -111,7 +111,6 @@ class AgentProcess:
         self.facts = AgentFacts(**self._ask("load", (), TypeAdapter(dict[str, bool])))
 
     def act(self, inputs: Sequence[InputJson]) -> list[str]:
-        """Return an action for each input."""
         actions = self._ask("act", inputs, TypeAdapter(list[str]))
         if len(actions) != len(inputs):
             raise _no_answer()

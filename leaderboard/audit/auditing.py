@@ -43,8 +43,6 @@ _NEVER = 1e-9  # the probability of an action that an agent cannot have sampled
 
 @dataclass(frozen=True)
 class Audit:
-    """The findings of an audit."""
-
     entry: str  # the entry, `<protocol>/<name>`
     recording: str  # the SHA-256 of its recording
     # Steps at which the agent chooses the recorded action, when it is guided along the recorded episodes with the
@@ -126,7 +124,7 @@ def audit(
     """
     if not beacon.strip() or beacon.startswith("--"):
         raise UsageError(
-            f"the beacon is {beacon!a}: give a public text that was fixed after the entry, as a commit's digest"
+            f"the beacon is {beacon!a}: give a public text fixed after the entry, such as a commit's digest"
         )
     entry = verify(folder)
     submission, protocol = entry.submission, entry.protocol

@@ -17,8 +17,6 @@ SIZES = {"up-to-10M": 10**7, "up-to-1B": 10**9, "up-to-10B": 10**10, "larger": 1
 
 @dataclass(frozen=True)
 class Row:
-    """A line of a table."""
-
     entry: Verified
     # 1 and up among the learned or the hand-written rows; equal success rates share one. None without a rank.
     rank: int | None = None

@@ -168,7 +168,6 @@ def _find(submissions: Path, folder: Path, ledger: dict[str, ReplayResult]) -> _
 
 
 def _board(name: str, submissions: Path) -> Protocol | None:
-    """Return the protocol of a board, or None if there is no such board."""
     try:
         return protocol_of(name, submissions.parent)
     except UsageError:

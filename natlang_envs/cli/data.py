@@ -87,9 +87,7 @@ def fetch_command(names: Names = None) -> None:
                 task = progress.tasks[bar]
                 progress.update(bar, total=task.total or 1, completed=task.total or 1)
     if problems:
-        raise UsageError(
-            f"{len(problems)} of {len(missing)} repositories could not be fetched; the first: {problems[0]}"
-        )
+        raise UsageError(f"{len(problems)} of {len(missing)} repositories were not fetched; the first: {problems[0]}")
     typer.echo(f"All {len(entries)} are here.")
 
 

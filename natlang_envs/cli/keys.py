@@ -23,9 +23,7 @@ def keys_command(
     labels: Annotated[Path, typer.Option(help="Your own labels (JSONL).")],
     repo: Annotated[Path, typer.Option(help="The folder that they are about.")],
     out: Annotated[Path, typer.Option("-o", "--out", help="The file of keys; those in it are kept.")],
-    accept: Annotated[
-        bool, typer.Option("--accept", help="Accept every proposal that passes, without asking.")
-    ] = False,
+    accept: Annotated[bool, typer.Option("--accept", help="Accept each proposal that passes, unasked.")] = False,
 ) -> None:
     """Make keys for the answers of your own labels: what an answer has to say to be right."""
     repository = open_repository(repo)

@@ -76,12 +76,8 @@ def chosen_labels(labels: Path | None, repository: Path | None) -> Chosen:
 def check_command(
     labels: LabelsOption = None,
     repository: RepositoryOption = None,
-    change: Annotated[
-        int | None, typer.Option(min=1, help="Check change tasks instead: run so many of their edits again.")
-    ] = None,
-    tables: Annotated[
-        Path | None, typer.Option(help="With --change: your own tasks, which are about --repo (JSONL).")
-    ] = None,
+    change: Annotated[int | None, typer.Option(min=1, help="Run so many edits of change tasks again instead.")] = None,
+    tables: Annotated[Path | None, typer.Option(help="With --change: your own tasks, about --repo (JSONL).")] = None,
 ) -> None:
     """Check every label; what needs the files of a repository is skipped, and said, where they are not here.
 
@@ -98,9 +94,8 @@ def check_command(
     print_some(found.problems, most=50)
     total = sum(map(len, chosen.parts.values()))
     if found.skipped:
-        typer.echo(
-            f"NOT CHECKED AGAINST FILES: the labels of {', '.join(found.skipped)}. Run natlang data fetch, then check."
-        )
+        skipped = ", ".join(found.skipped)
+        typer.echo(f"NOT CHECKED AGAINST FILES: the labels of {skipped}. Run natlang data fetch, then check.")
     if found.problems:
         typer.echo(f"{len(found.problems)} problems in {total:,} labels.")
         raise typer.Exit(1)
@@ -164,9 +159,7 @@ def label_command(
         for problem in each.dropped:
             typer.echo(printable(f"{each.path}: {problem}"))
     dropped = sum(len(each.dropped) for each in done)
-    typer.echo(
-        f"{len(labels)} labels of {len(done)} files are in {out}; {dropped} dropped ones are in {journal_of(out)}."
-    )
+    typer.echo(f"{len(labels)} labels of {len(done)} files are in {out}; {dropped} dropped in {journal_of(out)}.")
     typer.echo(f"Tokens: {driver.tokens.words}.")
     if not labels:
         raise typer.Exit(1)

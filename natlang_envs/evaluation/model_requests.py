@@ -139,8 +139,6 @@ class Requests:
 
 
 class AnswerReport(NamedTuple):
-    """How the answers of a run were read."""
-
     read: dict[str, int]  # the number of answers read in each form
     unread: dict[str, int]  # the number of answers not read, by problem
     losses: Counter[str]  # the number of lost episodes by cause: `unreadable`, `context` or `refused`

@@ -92,10 +92,8 @@ def provenance(origin: str, agent: str) -> Provenance:
     started = getattr(sys.modules.get("__main__"), "__spec__", None)  # by python -m
     program = f"python -m {started.name.removesuffix('.__main__')}" if started else Path("".join(sys.argv[:1])).name
     command = " ".join([program, *sys.argv[1:]])
-    agent, command = (
-        "".join(each if each.isprintable() else " " for each in text)[:_MAX_TEXT] for text in (agent, command)
-    )
-    return Provenance(origin, agent, command, _commit(), digest)
+    texts = ("".join(each if each.isprintable() else " " for each in text)[:_MAX_TEXT] for text in (agent, command))
+    return Provenance(origin, *texts, _commit(), digest)
 
 
 def _commit() -> str:
@@ -123,9 +121,7 @@ def prepare_folder(out: Path, *, resume: bool = False) -> None:
     _refuse_finished(out)
     journal = out / JOURNAL_FILE
     if (journal.exists() and journal.read_bytes().count(b"\n") > 1) or unfinished(out):
-        raise UsageError(
-            f"{out} holds an unfinished run: add --resume to go on with it (resume=True), or choose another --out"
-        )
+        raise UsageError(f"{out} holds an unfinished run: add --resume to go on (resume=True), or choose another --out")
 
 
 def _refuse_finished(out: Path) -> None:

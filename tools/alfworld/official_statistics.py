@@ -99,8 +99,6 @@ def histogram(counts: Counter[int]) -> list[int]:
 
 
 class Package(NamedTuple):
-    """Facts in the alfworld package."""
-
     fits: dict[str, list[str]]  # type of receptacle to the types of objects it takes, sliced ones left out
     actions: dict[str, list[str]]  # "cleanable" and so on to types of objects
     holders: list[str]  # types of objects that count as receptacles themselves, such as bowls

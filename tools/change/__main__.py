@@ -46,9 +46,8 @@ def make_command(
         made = write_task_file(journal, each.listed, each.name, each.kind)
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         size = each.listed.stat().st_size // made
-        typer.echo(
-            f"{each.name}: {made} tasks of {size:,} bytes; {used.ru_utime + used.ru_stime:.0f} s of tests so far"
-        )
+        seconds = used.ru_utime + used.ru_stime
+        typer.echo(f"{each.name}: {made} tasks of {size:,} bytes; {seconds:.0f} s of tests so far")
 
 
 @app.command("free")
