@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import count
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -32,7 +31,16 @@ from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.evaluation.runner import plan_lengths
 from natlang_envs.evaluation.runs import RUN_FILE, TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import Score, score
-from natlang_envs.trajectory import Recorder, Trajectory, difference, line_of, parse_line, play_again, stream_lines
+from natlang_envs.trajectory import (
+    Recorder,
+    Trajectory,
+    difference,
+    line_of,
+    parse_line,
+    play_again,
+    stream_lines,
+    stream_trajectories,
+)
 
 MAX_TRAJECTORIES_BYTES = 32 * 1024 * 1024  # packed
 _PLAIN_HEAD = b"\x1f\x8b\x08\0\0\0\0\0"  # gzip, deflate, no name, no comment, no time
@@ -175,19 +183,12 @@ def _key(trajectory: Trajectory) -> _Key:
     return (trajectory.task_id, trajectory.seed, trajectory.run)
 
 
-def _parsed(number: int, line: bytes) -> Trajectory:
-    try:
-        return parse_line(line)
-    except (ValueError, TypeError, RecursionError) as error:
-        raise UsageError(f"{TRAJECTORIES_FILE}, line {number}: {error}") from None
-
-
 def _keys(recording: Path, limit: int) -> list[_Key]:
     found: list[_Key] = []
-    for number, line in enumerate(stream_lines(recording), 1):
+    for number, episode in enumerate(stream_trajectories(recording), 1):
         if number > limit:
             raise UsageError(f"{TRAJECTORIES_FILE} has more than {limit} lines: there are not so many episodes")
-        found.append(_key(_parsed(number, line)))
+        found.append(_key(episode))
     return found
 
 
@@ -262,8 +263,8 @@ def _replays(protocol: Protocol, recording: Path) -> Iterator[tuple[bytes, Traje
     for env in envs:
         idle.put(env)
 
-    def replay(number: int, line: bytes) -> tuple[bytes, Trajectory, _Replay]:
-        recorded, env = _parsed(number, line), idle.get()
+    def replay(line: bytes) -> tuple[bytes, Trajectory, _Replay]:
+        recorded, env = parse_line(line), idle.get()
         try:
             return line, recorded, _replay(env, recorded)
         finally:
@@ -271,7 +272,7 @@ def _replays(protocol: Protocol, recording: Path) -> Iterator[tuple[bytes, Traje
 
     pool = ThreadPoolExecutor(cores)
     try:
-        yield from (map if cores == 1 else pool.map)(replay, count(1), stream_lines(recording))
+        yield from (map if cores == 1 else pool.map)(replay, stream_lines(recording))
     finally:
         pool.shutdown(cancel_futures=True)
         for env in envs:
