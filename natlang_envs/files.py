@@ -49,6 +49,17 @@ def json_line(value: Any) -> bytes:
         return json.dumps(value, separators=(",", ":")).encode() + b"\n"
 
 
+def read_plain(path: Path, most: int, remedy: str = "") -> bytes:
+    """Return the content of a plain file; a link, a folder, and a file above `most` bytes raise `UsageError`."""
+    if path.is_symlink() or not path.is_file():
+        raise UsageError(f"{path} is missing or is no plain file{remedy}")
+    with path.open("rb") as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise UsageError(f"{path} is larger than {most} bytes{remedy}")
+    return content
+
+
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file by renaming a finished one into place: a killed write leaves the old file.
 

@@ -26,7 +26,7 @@ from markupsafe import Markup
 
 from leaderboard.baselines import note_rerun, play_baseline
 from leaderboard.result import KindScore, by_kind, kinds_of
-from leaderboard.schema import REFERENCE_LINES, SUBMISSION_FILE, one_line, read_bounded
+from leaderboard.schema import REFERENCE_LINES, SUBMISSION_FILE, one_line
 from leaderboard.site.entries import answers_told, failures, files_of, player_of, write_players
 from leaderboard.site.episodes import SHOWN, script_of, shown_episodes, viewed
 from leaderboard.site.exports import as_csv, as_json, as_of, bibtex, latex, markdown, repacked
@@ -43,7 +43,7 @@ from natlang_envs.evaluation.agents import baseline_names
 from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import Score
-from natlang_envs.files import whole_folder
+from natlang_envs.files import read_plain, whole_folder
 
 INDEX_FILE = "index.html"
 LIVE_FILE = "live.html"
@@ -231,7 +231,7 @@ def _write_entry(
 ) -> None:
     entry = row.entry
     recording = row.folder / TRAJECTORIES_FILE
-    if sha256(read_bounded(recording, MAX_TRAJECTORIES_BYTES)) != entry.submission.trajectories_sha256:
+    if sha256(read_plain(recording, MAX_TRAJECTORIES_BYTES)) != entry.submission.trajectories_sha256:
         raise UsageError(one_line(f"{row.folder} was changed while the site was built: build it again"))
     numbers = shown_episodes(entry.result, entry.protocol, kinds)
     page = _render(

@@ -176,7 +176,8 @@ def _board(name: str, submissions: Path) -> Protocol | None:
 
 def _left_out(submissions: Path, folder: Path, path: str, error: UsageError) -> _Found:
     protocol = _board("/".join(path.split("/")[:2]), submissions)
-    return _Found(folder, path, protocol, None, one_line(str(error).removeprefix(f"{folder}: ")), broken=True)
+    problem = str(error).removeprefix(f"{folder}: ").removeprefix(f"{folder}/")
+    return _Found(folder, path, protocol, None, one_line(problem), broken=True)
 
 
 def _check_current(path: Path, what: str, digests: dict[str, str], known: dict[str, Verified | None]) -> None:
