@@ -261,11 +261,8 @@ def _write_entry(
 
 def _index(entry: Verified, numbers: list[int]) -> list[tuple[int, str, int, int]]:
     """Return number from 1, task, run and success of the episodes that are shown, for the viewer's list."""
-    plays = [*entry.protocol.plays(entry.submission.run.runs)]
-    return [
-        (number + 1, plays[number][0].task_id, plays[number][1], int(entry.result.outcomes[number]))
-        for number in numbers
-    ]
+    plays, outcomes = [*entry.protocol.plays(entry.submission.run.runs)], entry.result.outcomes
+    return [(number + 1, plays[number][0].task_id, plays[number][1], int(outcomes[number])) for number in numbers]
 
 
 @cache
@@ -278,13 +275,8 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    filters: dict[str, Callable[..., str]] = {
-        "percent": percent,
-        "interval": _interval,
-        "count": count,
-        "p": "{:.2f}".format,
-    }
-    environment.filters.update(filters)  # pyright: ignore[reportUnknownMemberType]
+    filters: dict[str, Callable[..., str]] = {"percent": percent, "interval": _interval, "count": count}
+    environment.filters.update({**filters, "p": "{:.2f}".format})  # pyright: ignore[reportUnknownMemberType]
     return environment
 
 
