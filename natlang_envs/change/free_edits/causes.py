@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from natlang_envs.change.free_edits.patching import WORD
-from natlang_envs.copilot import Turn
 from natlang_envs.copilot.command_text import cd_first
-from natlang_envs.copilot.copilot import EndKind
+from natlang_envs.copilot.copilot import EndKind, Turn
 from natlang_envs.sandbox.commands.context import MISSING, NO_FOLDER, OUTSIDE
 from natlang_envs.sandbox.commands.parser import ParseError, parse
 from natlang_envs.sandbox.commands.table import NATIVE
