@@ -23,14 +23,8 @@ _REASONS = {
 def why(turn: Turn, ending: EndKind | None, won: bool, listed: Sequence[str], tests: str) -> Why | None:
     """Return why a command did nothing, or ended the work without success.
 
-    A program that ran and failed did something; its output says why it failed.
-
-    Args:
-        turn: The command with what it did.
-        ending: How the work ended with it, or None.
-        won: Whether the task is solved.
-        listed: The commands that are listed now.
-        tests: The name of the command that takes no arguments.
+    A program that ran and failed did something; its output says why it failed. `ending` is how the work ended with this
+    command, `won` whether the task is solved, `tests` the name of the command that takes no arguments.
     """
     if ending == "done":
         return None if won else Why("wrong repair", "What was changed does not do what was asked.")

@@ -192,8 +192,3 @@ class AutoExploreChangeFreeEnv(NatLangEnv):
             return []
         before = {**self._task.before(), **self._kept()}
         return [*commands(before, self._task.solution()), EXIT]
-
-    @property
-    def verdict(self) -> ChangeVerdict | None:
-        """The verdict on the changes, once the episode has ended."""
-        return self._verdict

@@ -199,9 +199,7 @@ def redirect(files: Overlay, target: str, content: bytes, append: bool) -> str:
 def write_edits(context: CommandContext, text: str) -> list[str]:
     """Make the edits that a text holds, all of them or none, and return a line for each file.
 
-    Raises:
-        EditError: There is no edit in it, or one does not fit the files.
-        CommandError: A path cannot be read or written.
+    What does not fit the files raises `EditError`, a path that cannot be read or written `CommandError`.
     """
     paths: dict[str, str] = {}
 
