@@ -42,11 +42,7 @@ _NOT_IMPORTED = ("__main__", "setup", "conftest")
 
 
 class Reports:
-    """How tests ended, and the calls that they made.
-
-    Args:
-        asked: What is asked: `sources`, where calls are recorded; `table` and `local`, where they are answered.
-    """
+    """How tests ended, and the calls that they made: recorded of `sources`, or answered by `table` but for `local`."""
 
     def __init__(self, asked: dict[str, Any]) -> None:
         self._asked = asked
