@@ -139,7 +139,15 @@ def test_two_ways_to_write_the_same_are_the_same(one: str, other: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("3.10", "3.1"), ("--all", "all"), ("utf-8", "8"), ("1 KiB", "1 kB"), ("l0", "10"), ("one hundred and two hundred", "102 hundred")]
+    ("one", "other"),
+    [
+        ("3.10", "3.1"),
+        ("--all", "all"),
+        ("utf-8", "8"),
+        ("1 KiB", "1 kB"),
+        ("l0", "10"),
+        ("one hundred and two hundred", "102 hundred"),
+    ],
 )
 def test_what_differs_stays_different(one: str, other: str) -> None:
     assert [each[0::2] for each in tokens_of(one)] != [each[0::2] for each in tokens_of(other)]
@@ -298,6 +306,16 @@ def test_a_key_that_does_not_fit_is_refused_and_asked_for_again(own: Path) -> No
     assert [each.atoms for each in keys] == [(("30 minutes", "30"),), (("TAX",), ("19", "19%"))]
     again = make_keys(own, stdin="-\n")
     assert again.stdout.count("Proposed:") == 1  # what was decided is not asked again
+
+
+def test_a_key_of_no_label_is_refused(own: Path) -> None:
+    make_keys(own, "--accept")
+    (own / "labels.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in LABELS[1:]))
+    assert "unknown label of the key in " in make_keys(own).stderr
+    with pytest.raises(UsageError, match=r"keys\.jsonl, line 1: 'shop/"):
+        AutoExploreAnswerEnv(
+            repository=str(own / "shop"), dataset=str(own / "labels.jsonl"), keys=str(own / "keys.jsonl")
+        )
 
 
 def test_labels_without_a_checkable_answer_make_no_keys(own: Path) -> None:
