@@ -31,10 +31,10 @@ from leaderboard.schema import one_line
 from natlang_envs.errors import UsageError, check_flag, reason
 from natlang_envs.files import cache_folder
 from natlang_envs.prompt import PathStep
-from natlang_envs.sandbox.isolation import Limits, find_isolation
 from natlang_envs.sandbox.isolation.child import PYTHON, folders
-from natlang_envs.sandbox.isolation.isolation import Bubblewrap
+from natlang_envs.sandbox.isolation.isolation import Bubblewrap, find_isolation
 from natlang_envs.sandbox.isolation.namespaces import Namespaces, arguments, waiting
+from natlang_envs.sandbox.isolation.watch import Limits
 
 PATIENCE = 300.0  # seconds for one answer; making an agent loads its weights
 _STARTING = 60.0  # seconds in which Python must have started

@@ -117,11 +117,11 @@ def _asked(what: str, ask: Callable[[], str], cost: str) -> Finding:
 
 
 def _isolation() -> str:
-    return f"{_module('sandbox.isolation').find_isolation().name}; try it: natlang check-sandbox"
+    return f"{_module('sandbox.isolation.isolation').find_isolation().name}; try it: natlang check-sandbox"
 
 
 def _memory_limit() -> Finding:
-    isolation = _module("sandbox.isolation")
+    isolation = _module("sandbox.isolation.control_group")
     words = f"of all processes of a program in the sandbox: {isolation.who_counts_memory()}"
     return Finding("memory limit", "works" if isolation.groups_folder() else "limited", words)
 

@@ -282,7 +282,8 @@ class AutoExploreCopilot:
             for each in others:
                 if result.exit_code or self.ending is not None:
                     break
-                result = _after(result, self._execute(each))
+                before, result = result, self._execute(each)
+                result = result._replace(stdout=before.stdout + result.stdout, stderr=before.stderr + result.stderr)
             return result
         if line in (NEXT, PREVIOUS) and self.shown.choices:
             self._page = max(0, self._page + (1 if line == NEXT else -1))
@@ -357,10 +358,6 @@ def describe(result: CommandResult, characters: int) -> str:
     if result.exit_code:
         parts.append(f"[exit code {result.exit_code}]")
     return "\n".join(parts) or "(no output)"
-
-
-def _after(before: CommandResult, result: CommandResult) -> CommandResult:
-    return result._replace(stdout=before.stdout + result.stdout, stderr=before.stderr + result.stderr)
 
 
 def _briefly(command: str | None) -> str:

@@ -39,22 +39,8 @@ _SECONDS = 10  # of processor time, of one run of a program; a sleeping one has 
 _OTHER_TABLES = 2
 _MOST_SEEDS = 100
 _KEYS = {
-    *[
-        "name",
-        "split",
-        "form",
-        "text",
-        "table",
-        "with",
-        "derive",
-        "where",
-        "value",
-        "by",
-        "order",
-        "first",
-        "mark",
-        "cases",
-    ]
+    *("name", "split", "form", "text", "table", "with", "derive", "where", "value", "by", "order", "first", "mark"),
+    "cases",
 }
 _WRITE = {
     "figure": "    file.write(f'{{found[0][0]}}\\n')\n",
@@ -92,17 +78,10 @@ print(json.dumps(said))
 
 @dataclass(frozen=True, eq=False)
 class DataTask(FreeTask):
-    """A question about tables.
-
-    Attributes:
-        id: `coffee-company/name of the question-number of the case`.
-        kind: What is asked for: a figure, a table or a chart.
-        question: What is asked, to be computed.
-        mark: Of a chart.
-    """
+    """A question about tables: its kind is a figure, a table or a chart, its id `coffee-company/QUESTION-CASE`."""
 
     question: TableQuestion
-    mark: str = ""
+    mark: str = ""  # of a chart
 
     about = "data"
 

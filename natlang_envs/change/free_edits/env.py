@@ -11,8 +11,7 @@ from natlang_envs.change.free_edits.patching import WORD, applied, commands
 from natlang_envs.change.free_edits.pinned_pytest import lab
 from natlang_envs.change.free_edits.sandbox_tests import LIMITS
 from natlang_envs.change.free_edits.task_sampling import FreeTasks, checked, scored
-from natlang_envs.copilot import AutoExploreCopilot, TaskCommand, Turn
-from natlang_envs.copilot.copilot import FINAL, describe
+from natlang_envs.copilot.copilot import FINAL, AutoExploreCopilot, TaskCommand, Turn, describe
 from natlang_envs.copilot.shell import Shell
 from natlang_envs.env import NatLangEnv, Outcome
 from natlang_envs.repository.texts import EXIT, MAX_COMMANDS
@@ -193,8 +192,3 @@ class AutoExploreChangeFreeEnv(NatLangEnv):
             return []
         before = {**self._task.before(), **self._kept()}
         return [*commands(before, self._task.solution()), EXIT]
-
-    @property
-    def verdict(self) -> ChangeVerdict | None:
-        """The verdict on the changes, once the episode has ended."""
-        return self._verdict

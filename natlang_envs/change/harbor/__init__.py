@@ -79,21 +79,13 @@ exec python /tests/judge.py
 
 
 class HarborQuestion(NamedTuple):
-    """A question about a repository.
+    """A question about a repository."""
 
-    Attributes:
-        id: `repository/…`.
-        split: The split that it is of.
-        text: What is asked.
-        targets: The files that answer it.
-        folder: The folder of the repository.
-    """
-
-    id: str
+    id: str  # `repository/…`
     split: str
     text: str
-    targets: tuple[str, ...]
-    folder: Path
+    targets: tuple[str, ...]  # the files that answer it
+    folder: Path  # of the repository
 
 
 class HarborChange(NamedTuple):

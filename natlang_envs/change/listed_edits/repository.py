@@ -17,16 +17,7 @@ _LARGEST = 1 << 20  # bytes of a file that `cat` can reach
 
 
 class ChangeRepository:
-    """The folders and files of a repository, unbroken.
-
-    Args:
-        root: Its folder.
-        task_file: Its tasks, with the tests and what each edit of a source makes fail.
-        budget: The largest number of characters that `cat` shows.
-
-    Raises:
-        UsageError: The files are not those that the tasks were made of.
-    """
+    """The folders and files of a repository, unbroken, of which `cat` shows at most `budget` characters."""
 
     def __init__(self, root: Path, task_file: TaskFile, budget: int) -> None:
         self.root, self.task_file, self.budget = root, task_file, budget
@@ -42,11 +33,7 @@ class ChangeRepository:
         self._shown: dict[tuple[str, int], str] = {}
 
     def source(self, path: str) -> EditableSource:
-        """Return a source as it is, unbroken.
-
-        Raises:
-            KeyError: There is none of this path.
-        """
+        """Return a source as it is, unbroken; raise `KeyError` if there is none of this path."""
         found = self._sources.get(path)
         if found is None:
             found = self._sources[path] = self.source_of(path, self.texts[path])
@@ -60,11 +47,7 @@ class ChangeRepository:
         return self._scans[path][number]
 
     def folder(self, key: Key) -> ChangeView:
-        """Return the view of a page of a folder.
-
-        Raises:
-            KeyError: There is none of this key.
-        """
+        """Return the view of a page of a folder; raise `KeyError` if there is none."""
         _, path, _, page = key
         if not 0 <= page < len(self._folders[path]):
             raise KeyError(key)

@@ -44,18 +44,7 @@ _LAST: Effects = {each: CommandEffect(each) for each in ("undo", "test", "submit
 
 
 class ChangeView:
-    """One page.
-
-    Args:
-        key: Its key.
-        head: The text above the lines.
-        lines: Lines of a source by number, none of a folder.
-        tail: The text below them.
-        effects: What each command of this page does.
-
-    Attributes:
-        text: The page in words, where nothing that it shows is edited.
-    """
+    """One page: texts above and below the lines of a source, by number, and what its commands do. A folder has none."""
 
     __slots__ = ("_head", "_listed", "_tail", "effects", "key", "lines", "text")
 
@@ -65,7 +54,7 @@ class ChangeView:
         self.lines = {number: _numbered(number, text) for number, text in lines.items()}
         self._head = [head]
         self._tail = [tail] if tail else []
-        self.text = "\n".join([*self._head, *self.lines.values(), *self._tail])
+        self.text = "\n".join([*self._head, *self.lines.values(), *self._tail])  # where nothing that it shows is edited
         self._listed: dict[tuple[bool, bool], tuple[tuple[str, ...], Effects]] = {}
 
     def text_with(self, number: int, text: str) -> str:
@@ -143,10 +132,7 @@ class EditedLine(NamedTuple):
 class EditableSource:
     """A source that can be edited: its edits, and the views of its pages and lines, made when they are first seen.
 
-    Args:
-        path: Its path in the repository.
-        text: Its text.
-        home: The page of its folder that lists it.
+    `home` is the page of its folder that lists it.
     """
 
     def __init__(self, path: str, text: str, home: int) -> None:
@@ -194,11 +180,7 @@ class EditableSource:
         return found
 
     def view(self, key: Key) -> ChangeView:
-        """Return a view.
-
-        Raises:
-            KeyError: There is none of this key.
-        """
+        """Return a view; raise `KeyError` if there is none of this key."""
         found = self._views.get(key)
         if found is None:
             found = self._views[key] = self._line(key) if key[0] == "line" else self._page(key)

@@ -46,14 +46,9 @@ class _Edit(NamedTuple):
 
 
 def edited(text: str, read: Callable[[str], str | None]) -> dict[str, str | None]:
-    """Return the files that edits change, by path, with their new texts; None for one that goes.
+    """Return the files that the edits of a text change, by path, with their new texts; None for one that goes.
 
-    Args:
-        text: The edits, all of one text.
-        read: Returns the text of a file; None where there is none.
-
-    Raises:
-        EditError: There is no edit in the text, or one cannot be made.
+    `read` returns the text of a file, None where there is none. A text without edits raises `EditError`, too.
     """
     files: dict[str, str | None] = {}
     for edit in _read(text.replace("\r\n", "\n").split("\n")):

@@ -12,7 +12,7 @@ import os
 import posixpath
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -236,7 +236,6 @@ def _recorded(folder: str, content: bytes) -> Iterator[str]:
         return
 
 
-def _some(names: Iterable[str]) -> str:
-    all_of_them = list(names)
-    more = len(all_of_them) - _NAMED
-    return ", ".join(all_of_them[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")

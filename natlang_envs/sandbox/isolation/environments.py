@@ -16,21 +16,13 @@ _MAKE = "make it with python -m venv, or name another one"
 
 
 class PythonEnvironment(NamedTuple):
-    """A virtual environment, or another Python with packages of its own.
-
-    Attributes:
-        folder: Where it is.
-        program: The Python that it was made with, links resolved; its standard library is below the folder above.
-        version: Such as `"3.12"`.
-        packages: The folder of its packages.
-        shares_packages: Whether it has those of the Python that it was made with, too.
-    """
+    """A virtual environment, or another Python with packages of its own."""
 
     folder: Path
-    program: Path
-    version: str
-    packages: Path
-    shares_packages: bool
+    program: Path  # the Python that it was made with, links resolved; its standard library is below the folder above
+    version: str  # such as "3.12"
+    packages: Path  # the folder of its packages
+    shares_packages: bool  # whether it has those of the Python that it was made with, too
 
 
 def find_environment(folder: str | Path) -> PythonEnvironment:
