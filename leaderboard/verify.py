@@ -265,7 +265,8 @@ def _replays(protocol: Protocol, recording: Path) -> Iterator[tuple[bytes, Traje
         idle.put(env)
 
     def replay(line: bytes) -> tuple[bytes, Trajectory, _Replay]:
-        recorded, env = parse_line(line), idle.get()
+        recorded = parse_line(line)
+        env = idle.get()
         try:
             return line, recorded, _replay(env, recorded)
         finally:

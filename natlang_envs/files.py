@@ -183,7 +183,8 @@ def run_python(
     A module of the standard library's or pip's name that lies in the user's current folder is not imported: `-I`
     keeps the folder, `PYTHON*` variables and the user's site-packages out, and the working folder is the root.
     """
-    command, root = [sys.executable, "-I", *arguments], Path(sys.executable).anchor
+    command = [sys.executable, "-I", *arguments]
+    root = Path(sys.executable).anchor
     return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=timeout)
 
 

@@ -120,7 +120,8 @@ def _replayed(env: gymnasium.Env[str, str], recorded: Trajectory) -> dict[str, A
     for observation, _, _, _, info in play_again(env, recorded):
         texts["observations"].append(observation)
         texts["listed"].append("\n".join(info["admissible_commands"]))
-        texts["pictures"] += [str(env.render())] if has_pictures else []
+        if has_pictures:
+            texts["pictures"].append(str(env.render()))
     return {name: _shortened(those) for name, those in texts.items()} | {"task": unwrap(env).task}
 
 

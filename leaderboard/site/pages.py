@@ -261,7 +261,8 @@ def _write_entry(
 
 def _index(entry: Verified, numbers: list[int]) -> list[tuple[int, str, int, int]]:
     """Return number from 1, task, run and success of the episodes that are shown, for the viewer's list."""
-    plays, outcomes = [*entry.protocol.plays(entry.submission.run.runs)], entry.result.outcomes
+    plays = [*entry.protocol.plays(entry.submission.run.runs)]
+    outcomes = entry.result.outcomes
     return [(number + 1, plays[number][0].task_id, plays[number][1], int(outcomes[number])) for number in numbers]
 
 
