@@ -15,14 +15,14 @@ from leaderboard.schema import (
     SUBMISSION_FILE,
     SUBMISSIONS,
     RunFacts,
-    first_problem,
+    explained,
     make_submission,
     one_line,
     read_bounded,
     read_json,
     today,
 )
-from leaderboard.verify import MAX_TRAJECTORIES_BYTES, Recording, check, sha256
+from leaderboard.verify import MAX_TRAJECTORIES_BYTES, check, sha256
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.live import find_round
 from natlang_envs.evaluation.protocols import load_protocol, protocol_names, split_shortened
@@ -89,7 +89,8 @@ def pack(
         commitment = None
         if find_round(run.protocol) and not is_reference:
             commitment = read_commitment(commitment_file(out.parent, run.protocol, name)).digest
-        packed = read_bounded(run_folder / TRAJECTORIES_FILE, MAX_TRAJECTORIES_BYTES)
+        recording = run_folder / TRAJECTORIES_FILE
+        packed = read_bounded(recording, MAX_TRAJECTORIES_BYTES)
         submission = make_submission(
             {
                 "protocol": run.protocol,
@@ -112,8 +113,7 @@ def pack(
             }
         )
         check_live(submission, out.parent)
-        recording = run_folder / TRAJECTORIES_FILE
-        verified = check(submission, protocol, Recording(recording))
+        verified = check(submission, protocol, recording)
         refuse_copies(out, submission, verified.result, recording)
         refuse_look_alike(out, submission.protocol, submission.name)
     except UsageError as error:
@@ -156,7 +156,7 @@ def read_curve(path: Path) -> tuple[tuple[int, float], ...]:
     try:
         rows = TypeAdapter(list[_Point]).validate_json(read_json(path, _MAX_CURVE_BYTES))
     except ValidationError as error:
-        raise UsageError(one_line(f"{path} is no learning curve: {first_problem(error)}")) from None
+        raise UsageError(one_line(f"{path} is no learning curve: {explained(error)}")) from None
     together = max(1, -(-len(rows) // _MOST_POINTS))
     parts = [rows[at : at + together] for at in range(0, len(rows), together)]
     return tuple((part[-1].episodes, fmean(each.success for each in part)) for part in parts)

@@ -70,23 +70,15 @@ class AgentFacts(NamedTuple):
 
 
 class AgentOptions(TypedDict, total=False):
-    """What an agent may use, and how long it may take.
+    """What an agent may use, and how long it may take."""
 
-    Attributes:
-        files: A folder with everything that the agent needs; without it, the agent sees only what its name names.
-        patience: Seconds for one answer.
-        network: Let it use the network, as one that asks an endpoint must.
-        variables: Names of environment variables that it may read, such as that of an endpoint's key.
-        isolated: Use bubblewrap where it works; without it no audit passes.
-        gpu: Let it use the machine's NVIDIA GPUs.
-    """
-
+    # A folder with everything that the agent needs; without it, the agent sees only what its name names.
     files: Path | None
-    patience: float
-    network: bool
-    variables: Sequence[str]
-    isolated: bool
-    gpu: bool
+    patience: float  # seconds for one answer
+    network: bool  # let it use the network, as one that asks an endpoint must
+    variables: Sequence[str]  # names of environment variables that it may read, such as that of an endpoint's key
+    isolated: bool  # use bubblewrap where it works; without it no audit passes
+    gpu: bool  # let it use the machine's NVIDIA GPUs
 
 
 class _Answer(BaseModel):
@@ -119,7 +111,6 @@ class AgentProcess:
         self.facts = AgentFacts(**self._ask("load", (), TypeAdapter(dict[str, bool])))
 
     def act(self, inputs: Sequence[InputJson]) -> list[str]:
-        """Return an action for each input."""
         actions = self._ask("act", inputs, TypeAdapter(list[str]))
         if len(actions) != len(inputs):
             raise _no_answer()

@@ -28,7 +28,7 @@ from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import paired_p
 
-_TIED = 0.05
+TIED = 0.05
 _NO_ENTRY = "{} holds no entry: make one with `natlang-leaderboard pack RUN --name NAME`, or name another folder"
 
 
@@ -168,7 +168,6 @@ def _find(submissions: Path, folder: Path, ledger: dict[str, ReplayResult]) -> _
 
 
 def _board(name: str, submissions: Path) -> Protocol | None:
-    """Return the protocol of a board, or None if there is no such board."""
     try:
         return protocol_of(name, submissions.parent)
     except UsageError:
@@ -283,13 +282,8 @@ def _tested(rows: Iterable[Row]) -> list[Row]:
 
 
 def _ranked(rows: list[Row]) -> Iterator[Row]:
-    above: Row | None = None
-    for position, row in enumerate(rows, 1):
-        rank, tied = position, False
-        if above is not None:
-            if above.entry.result.success_rate == row.entry.result.success_rate and above.rank is not None:
-                rank = above.rank
-            tied = (row.p_above or 0) >= _TIED
+    rates = [row.entry.result.success_rate for row in rows]
+    for row, rate in zip(rows, rates, strict=True):
+        rank = rates.index(rate) + 1  # equal rates share one
         members = tuple(replace(each, rank=rank) for each in row.members)
-        above = replace(row, rank=rank, tied=tied, members=members)
-        yield above
+        yield replace(row, rank=rank, tied=(row.p_above or 0) >= TIED, members=members)

@@ -6,7 +6,7 @@ import numpy as np
 
 from natlang_envs.autoexplore.env import AutoExploreEnv
 from natlang_envs.autoexplore.episode import ExploreEpisode
-from natlang_envs.autoexplore.tasks import ExploreTasks, own_task
+from natlang_envs.autoexplore.tasks import ExploreTask, ExploreTasks, own_task
 from natlang_envs.copilot.copilot import AutoExploreCopilot
 from natlang_envs.env import strip_unless_listed
 from natlang_envs.errors import UsageError
@@ -26,9 +26,8 @@ class OpenQuestionEnv(AutoExploreEnv):
         self._index = repository
         self.tasks = self._tasks = ExploreTasks([own_task(repository.path, question, ())])
 
-    def _begin(self, task_id: str) -> str:
-        self._episode = ExploreEpisode(self._tasks.load(task_id), self._budget, self._index)
-        return self._episode.observe(self.horizon, "")
+    def _episode_of(self, task: ExploreTask) -> ExploreEpisode:
+        return ExploreEpisode(task, self._budget, self._index)
 
     def oracle(self) -> list[str]:
         """Refuse: there is no plan to what is not known."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, Generic, Protocol, TypeVar
 
 from natlang_envs.autoexplore.episode import GOAL_REWARD
-from natlang_envs.autoexplore.tasks import FAMILY, kinds_of_task
+from natlang_envs.autoexplore.tasks import FAMILY, ExploreTask, ExploreTasks, kinds_of_task
 from natlang_envs.env import NatLangEnv, Outcome
+from natlang_envs.repository.navigation import Navigation
 from natlang_envs.repository.texts import EXIT, MAX_COMMANDS, check_budget, max_observation
+from natlang_envs.repository.tree import Repository
 from natlang_envs.tasks import Tasks
 from natlang_envs.why import Feedback
 
@@ -27,6 +30,9 @@ class Asked(Protocol):
     @property
     def goal(self) -> AskedTask: ...
 
+    @property
+    def commands(self) -> tuple[str, ...]: ...
+
     def act(self, command: str, last: bool) -> Outcome:
         """Apply a command; `last` says that the horizon is reached with it."""
         ...
@@ -40,12 +46,23 @@ class Asked(Protocol):
     def set_state(self, state: tuple[Any, ...]) -> None: ...
 
 
+class AskedOfFiles(Asked, Protocol):
+    """An episode of a question that files answer."""
+
+    @property
+    def goal(self) -> ExploreTask: ...
+
+    @property
+    def navigation(self) -> Navigation: ...
+
+
 T = TypeVar("T", bound=Tasks)
 E = TypeVar("E", bound=Asked)
+F = TypeVar("F", bound=AskedOfFiles)
 
 
 class AskingEnv(NatLangEnv, Generic[T, E]):
-    """An environment that asks something of a repository; a subclass makes its episodes and lists the commands."""
+    """An environment that asks something of a repository; a subclass makes its episodes."""
 
     family = FAMILY
     reward_scale = GOAL_REWARD
@@ -94,8 +111,38 @@ class AskingEnv(NatLangEnv, Generic[T, E]):
     def _observe(self, outcome: Outcome) -> str:
         return self._episode.observe(self.steps_left, outcome.feedback)
 
+    def _admissible_commands(self) -> tuple[str, ...]:
+        return self._episode.commands
+
     def _get_state(self) -> tuple[Any, ...]:
         return self._episode.state()
 
     def _set_state(self, state: tuple[Any, ...]) -> None:
         self._episode.set_state(state)
+
+
+class FileQuestionEnv(AskingEnv[ExploreTasks, F]):
+    """An environment that asks the questions of AutoExplore."""
+
+    @abstractmethod
+    def _episode_of(self, task: ExploreTask) -> F:
+        """Return a new episode of a task."""
+
+    def _begin(self, task_id: str) -> str:
+        self._episode = self._episode_of(self._tasks.load(task_id))
+        return self._episode.observe(self.horizon, "")
+
+    @property
+    def navigation(self) -> Navigation:
+        """The places of the current task's repository, and the texts that `cat` shows (privileged knowledge)."""
+        return self._episode.navigation
+
+    @property
+    def repository(self) -> Repository:
+        """The repository of the current task (privileged knowledge)."""
+        return self.navigation.repository
+
+    @property
+    def goal(self) -> ExploreTask:
+        """The current task with its targets (privileged knowledge)."""
+        return self._episode.goal

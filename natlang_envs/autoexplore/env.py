@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from natlang_envs.autoexplore.asking import AskingEnv
+from natlang_envs.autoexplore.asking import FileQuestionEnv
 from natlang_envs.autoexplore.causes import why
 from natlang_envs.autoexplore.dataset.labels import Wording
 from natlang_envs.autoexplore.episode import HORIZON, ExploreEpisode
-from natlang_envs.autoexplore.tasks import ExploreSplit, ExploreTask, ExploreTasks, make_tasks
+from natlang_envs.autoexplore.tasks import ExploreSplit, ExploreTask, make_tasks
 from natlang_envs.env import Outcome
-from natlang_envs.repository.navigation import Navigation
 from natlang_envs.repository.texts import FILE_BUDGET
-from natlang_envs.repository.tree import Repository
 from natlang_envs.why import Feedback, Why
 
 
-class AutoExploreEnv(AskingEnv[ExploreTasks, ExploreEpisode]):
+class AutoExploreEnv(FileQuestionEnv[ExploreEpisode]):
     r"""Find the file of a repository that answers a question, by walking through its folders.
 
     ## Description
@@ -90,34 +88,15 @@ class AutoExploreEnv(AskingEnv[ExploreTasks, ExploreEpisode]):
         super().__init__(tasks, horizon, file_budget, render_mode, explain=explain, feedback=feedback)
 
     @property
-    def repository(self) -> Repository:
-        """The repository of the current task (privileged knowledge)."""
-        return self.navigation.repository
-
-    @property
-    def navigation(self) -> Navigation:
-        """The places of that repository, and the texts that `cat` shows (privileged knowledge)."""
-        return self._episode.navigation
-
-    @property
-    def goal(self) -> ExploreTask:
-        """The current task with its targets (privileged knowledge)."""
-        return self._episode.goal
-
-    @property
     def files_read(self) -> tuple[str, ...]:
         """The files that `cat` has shown in this episode, in order."""
         return self._episode.files_read
 
-    def _begin(self, task_id: str) -> str:
-        self._episode = ExploreEpisode(self._tasks.load(task_id), self._budget)
-        return self._episode.observe(self.horizon, "")
+    def _episode_of(self, task: ExploreTask) -> ExploreEpisode:
+        return ExploreEpisode(task, self._budget)
 
     def _explain(self, command: str, outcome: Outcome) -> Why | None:
         return why(self._episode.place, command, outcome)
-
-    def _admissible_commands(self) -> tuple[str, ...]:
-        return self._episode.place.commands
 
     def safe_commands(self) -> tuple[str, ...]:
         """Return the commands that do not lose at once: no `exit`, no `id` of a wrong file (privileged knowledge)."""

@@ -28,8 +28,6 @@ _LEAST_FREE = 1 << 30  # bytes: the repositories take 60 MB, models 300
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at."""
-
     what: str
     state: Literal["works", "limited", "missing"]
     says: str  # what was found; where it does not work, what that costs and what to do
@@ -90,9 +88,8 @@ def _environments() -> Finding:
             failed.append(f"{each.id} ({type(error).__name__}: {error})")
     if failed:
         return Finding("environments", "missing", f"these do not play: {'; '.join(failed)}: install natlang-envs again")
-    return Finding(
-        "environments", "works", f"natlang-envs {metadata.version('natlang-envs')}: all {len(ENVIRONMENTS)} play"
-    )
+    says = f"natlang-envs {metadata.version('natlang-envs')}: all {len(ENVIRONMENTS)} play"
+    return Finding("environments", "works", says)
 
 
 def _extras() -> Iterator[Finding]:

@@ -195,9 +195,8 @@ class ChatEndpoint:
             return cause
         why = plain(" ".join(str(cause).split()))[:300] or type(cause).__name__
         if self._proxy is None:
-            return Problem(
-                f"cannot be reached ({why})", "unlikely", remedy="is it running, and is OPENAI_BASE_URL right?"
-            )
+            remedy = "is it running, and is OPENAI_BASE_URL right?"
+            return Problem(f"cannot be reached ({why})", "unlikely", remedy=remedy)
         name, proxy = self._proxy
         remedy = f"is {name} right? NO_PROXY goes round it"
         return Problem(f"cannot be reached through the proxy {proxy} ({why})", "unlikely", remedy=remedy)

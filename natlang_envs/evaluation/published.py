@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from natlang_envs.errors import UsageError
-from natlang_envs.files import cache_folder, write_whole
+from natlang_envs.errors import UsageError, reason
+from natlang_envs.files import cache_folder, keys_once, write_whole
 
 FILES = "files"  # the folder beside NAME.json
 _FORMAT = 1
@@ -76,9 +76,9 @@ def published_files(player: Path) -> tuple[str, dict[str, Path]]:
 def named_files(player: Path) -> tuple[str, dict[str, str]]:
     """Return what of a published player plays, and the SHA-256 of each of its files, which need not be here."""
     try:
-        read: Any = json.loads(_read(player, _MOST_TEXT), object_pairs_hook=_once)
+        read: Any = json.loads(_read(player, _MOST_TEXT), object_pairs_hook=keys_once)
     except (ValueError, RecursionError) as error:
-        said = str(error) if isinstance(error, UsageError) else f"{player} is no published player"
+        said = str(error) if isinstance(error, UsageError) else f"{player} is no published player ({reason(error)})"
         raise UsageError(f"{said}: make one with `reflect-rl publish`") from None
     content = cast("dict[str, Any]", read if isinstance(read, dict) else {})
     policy, files = content.get("policy"), content.get("files")
@@ -127,9 +127,3 @@ def _read(path: Path, most: int) -> bytes:
     if len(content) > most:
         raise UsageError(f"{path} is larger than {most >> 10} KiB")
     return content
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len({name for name, _ in pairs}) < len(pairs):
-        raise UsageError("a published player names a file twice")
-    return dict(pairs)

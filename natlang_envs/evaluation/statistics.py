@@ -157,9 +157,7 @@ def two_level_interval(rates: Sequence[Sequence[float]]) -> Interval:
         rates: For each seed, its success rate on each task, in one order of the tasks.
     """
     if len(rates) < 2 or len({len(each) for each in rates}) != 1 or len(rates[0]) < 2:
-        raise UsageError(
-            "intervals over seeds and tasks need at least two seeds, and two tasks that all of them played"
-        )
+        raise UsageError("intervals over seeds and tasks need at least two seeds, and two tasks that all played")
     table = np.array(rates, dtype=np.float64)
     seeds, tasks = table.shape
     mean = float(table.mean())

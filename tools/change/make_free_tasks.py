@@ -232,7 +232,8 @@ def removals(source: str) -> list[Edit]:
     found: list[Edit] = []
     for function in ast.walk(ast.parse(source)):
         if isinstance(function, _FUNCTIONS):
-            found += (_edit(lines, starts, *each) for each in _of_function(function, lines))
+            for first, last, instead, operator in _of_function(function, lines):
+                found.append(Edit(first, starts[first - 1], starts[last], "".join(instead), operator))
     return sorted({each for each in found if _compiles(source, each)})
 
 
@@ -277,10 +278,6 @@ def _of_statement(statement: ast.stmt, block: list[ast.stmt], lines: list[str]) 
 
 def _last(block: list[ast.stmt]) -> int:
     return max(each.end_lineno or each.lineno for each in block)
-
-
-def _edit(lines: list[str], starts: list[int], first: int, last: int, instead: list[str], operator: str) -> Edit:
-    return Edit(first, starts[first - 1], starts[last], "".join(instead), operator)
 
 
 def _compiles(source: str, edit: Edit) -> bool:

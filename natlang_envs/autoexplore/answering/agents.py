@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from natlang_envs.autoexplore.answering.env import AutoExploreAnswerEnv
-from natlang_envs.autoexplore.answering.score import MOST_WORDS
+from natlang_envs.autoexplore.answering.plan import way_to_cite
+from natlang_envs.autoexplore.answering.score import MOST_WORDS, Citation
 from natlang_envs.autoexplore.baselines import bm25_of
-from natlang_envs.autoexplore.dataset.checks import text_of
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput, Decision
 from natlang_envs.repository.hits import asked_words, general_rarity
@@ -30,16 +30,17 @@ class BestLineAgent:
         env = view.env
         if not isinstance(env, AutoExploreAnswerEnv):
             raise UsageError("agent 'best-line' quotes a line as the answer: give it NatLang/AutoExplore-Answer-v0")
+        episode = env.episode
         asked = {stem(word): general_rarity(stem(word)) for word in asked_words(env.question)}
-        if env.citations:
-            path, line = env.citations[-1]
-            said = text_of(env.repository, path).split("\n")[line - 1]
-            return Decision(_answer(said, view.admissible_commands, len(env.picks), asked))
+        if episode.citations:
+            path, line = episode.citations[-1]
+            said = episode.lines(path)[line - 1]
+            return Decision(_answer(said, view.admissible_commands, len(episode.picks), asked))
         for path, _ in bm25_of(env.repository).rank(env.question)[:_FILES]:
-            lines = text_of(env.repository, path).split("\n")
+            lines = episode.lines(path)
             best = max(range(len(lines)), key=lambda number: (_share(lines[number], asked), -number))
-            way = env.way_to_cite(path, best + 1)
-            if way:
+            way = way_to_cite(episode, Citation(path, best + 1), env.steps_left)
+            if len(way) < env.steps_left:
                 return Decision(way[0], reflection=None if view.path else f"Line {best + 1} of {path} fits best.")
         return Decision(EXIT)
 

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from natlang_envs.autoexplore.answering.causes import why
+from pathlib import Path
+
 from natlang_envs.autoexplore.answering.episode import FORMS, LONGEST, AnswerEpisode, Form
-from natlang_envs.autoexplore.answering.keys import AnswerKey
+from natlang_envs.autoexplore.answering.keys import embedded_answers, read_keys, shipped_keys
 from natlang_envs.autoexplore.answering.passages import longest_numbered
-from natlang_envs.autoexplore.answering.plan import answer_plan, way_to_cite
-from natlang_envs.autoexplore.answering.score import AnswerScore, Citation
-from natlang_envs.autoexplore.answering.tasks import AnswerTasks
-from natlang_envs.autoexplore.asking import AskingEnv
-from natlang_envs.autoexplore.dataset.labels import Label, Wording
+from natlang_envs.autoexplore.answering.plan import answer_plan
+from natlang_envs.autoexplore.asking import FileQuestionEnv
+from natlang_envs.autoexplore.dataset.labels import Wording
 from natlang_envs.autoexplore.episode import ExploreEpisode
 from natlang_envs.autoexplore.searching.episode import SearchEpisode
 from natlang_envs.autoexplore.searching.listing import MAX_LIST
-from natlang_envs.autoexplore.tasks import ExploreSplit, ExploreTask, ExploreTasks
+from natlang_envs.autoexplore.tasks import ExploreSplit, ExploreTask, make_tasks
 from natlang_envs.copilot.shell import Shell
 from natlang_envs.env import Outcome
-from natlang_envs.errors import check_flag, require_choice
+from natlang_envs.errors import UsageError, check_flag, require_choice
 from natlang_envs.repository.texts import EXIT, FILE_BUDGET
-from natlang_envs.repository.tree import Repository
 from natlang_envs.why import Feedback, Why
 
 _CITED = 20_000  # characters of the citations and the answer so far
 
 
-class AutoExploreAnswerEnv(AskingEnv[ExploreTasks, AnswerEpisode]):
+class AutoExploreAnswerEnv(FileQuestionEnv[AnswerEpisode]):
     """Answer a question about a repository in words, and cite the lines that prove it.
 
     ## Description
@@ -92,48 +90,35 @@ class AutoExploreAnswerEnv(AskingEnv[ExploreTasks, AnswerEpisode]):
     ) -> None:
         require_choice("form", form, FORMS)
         check_flag("search", search)
+        if (repository is None) != (keys is None):
+            raise UsageError(
+                "a folder of your own needs repository, labels as dataset, and keys: leave out all or none"
+            )
+        if repository is not None and dataset is None:
+            raise UsageError("a folder of your own needs labels: give their file as dataset")
         self._form: Form = form
         self._search = search
-        self._asked = AnswerTasks(depth, split, dataset, repository, keys, wording, form)
+        shipped = {**shipped_keys(), **{name: each.key for name, each in embedded_answers().items()}}
+        self._keys = shipped if keys is None else read_keys(Path(keys))
+        fitting = {
+            name for name, key in self._keys.items() if wording in key.wordings and (form == "text" or key.listed)
+        }
+        tasks = make_tasks(depth, split, dataset, repository, None, None, wording, fitting)
         longest = longest_numbered(file_budget) + _CITED + MAX_LIST * search
-        super().__init__(self._asked.tasks, horizon, file_budget, render_mode, longest, explain, feedback)
+        super().__init__(tasks, horizon, file_budget, render_mode, longest, explain, feedback)
 
     @property
-    def repository(self) -> Repository:
-        """The repository of the current task (privileged knowledge)."""
-        return self._episode.inner.navigation.repository
+    def episode(self) -> AnswerEpisode:
+        """The current episode, with its label and key, what was cited and picked, and the score (privileged)."""
+        return self._episode
 
-    @property
-    def label(self) -> Label:
-        """The label of the current question, with its answer (privileged knowledge)."""
-        return self._episode.label
-
-    @property
-    def key(self) -> AnswerKey:
-        """The key of the current question (privileged knowledge)."""
-        return self._episode.key
-
-    @property
-    def goal(self) -> ExploreTask:
-        """The current task with its targets (privileged knowledge)."""
-        return self._episode.goal
-
-    @property
-    def score(self) -> AnswerScore | None:
-        """What the answer was worth, once it is given."""
-        return self._episode.score
-
-    def _begin(self, task_id: str) -> str:
-        task = self._tasks.load(task_id)
+    def _episode_of(self, task: ExploreTask) -> AnswerEpisode:
         inner = SearchEpisode(task, "lines", self._budget) if self._search else ExploreEpisode(task, self._budget)
-        self._episode = AnswerEpisode(inner, *self._asked.answered(task), self._form)
-        return self._episode.observe(self.horizon, "")
+        label, key = embedded_answers()[task.id] if task.label is None else (task.label, self._keys[task.id])
+        return AnswerEpisode(inner, label, key, self._form)
 
     def _explain(self, command: str, outcome: Outcome) -> Why | None:
-        return why(self._episode, command, outcome)
-
-    def _admissible_commands(self) -> tuple[str, ...]:
-        return self._episode.commands
+        return self._episode.why(command, outcome)
 
     def safe_commands(self) -> tuple[str, ...]:
         """Return the commands that do not lose at once: no `exit`, no `done` (privileged knowledge)."""
@@ -143,21 +128,6 @@ class AutoExploreAnswerEnv(AskingEnv[ExploreTasks, AnswerEpisode]):
     def reference(self) -> list[str]:
         """Return a short way to the label's own answer; `exit` alone where none is found."""
         return [] if self._ended else answer_plan(self._episode, self.steps_left) or [EXIT]
-
-    def way_to_cite(self, path: str, line: int) -> list[str]:
-        """Return commands that cite a line of any file; none where there is no way (privileged knowledge)."""
-        way = way_to_cite(self._episode, Citation(path, line), self.steps_left)
-        return way if len(way) < self.steps_left else []
-
-    @property
-    def citations(self) -> tuple[Citation, ...]:
-        """The lines cited so far."""
-        return self._episode.citations
-
-    @property
-    def picks(self) -> tuple[str, ...]:
-        """The words picked so far, in the listed form."""
-        return self._episode.picks
 
     @property
     def free_commands(self) -> Shell | None:

@@ -6,16 +6,26 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final, Literal, NamedTuple
 
+from natlang_envs.autoexplore import causes
 from natlang_envs.autoexplore.answering.keys import AnswerKey
 from natlang_envs.autoexplore.answering.passages import Passage, lines_shown, numbered_text, passages, picks_of
-from natlang_envs.autoexplore.answering.score import MOST_CITATIONS, MOST_WORDS, AnswerScore, Citation, score_answer
-from natlang_envs.autoexplore.dataset.checks import text_of
+from natlang_envs.autoexplore.answering.score import (
+    MOST_CITATIONS,
+    MOST_WORDS,
+    AnswerScore,
+    Citation,
+    file_lines,
+    score_answer,
+)
+from natlang_envs.autoexplore.causes import LOST_SEARCHES
 from natlang_envs.autoexplore.dataset.labels import Label
 from natlang_envs.autoexplore.episode import GOAL_REWARD, ExploreEpisode, stepped
+from natlang_envs.autoexplore.searching import causes as searching
 from natlang_envs.autoexplore.searching.episode import SearchEpisode
 from natlang_envs.env import Outcome
 from natlang_envs.errors import UsageError
 from natlang_envs.repository.texts import EXIT, LAST_STEP, unknown_command
+from natlang_envs.why import Why, misspelt
 
 Form = Literal["text", "listed"]
 FORMS: tuple[Form, ...] = ("text", "listed")
@@ -51,7 +61,7 @@ class AnswerEpisode:
 
     def __init__(self, inner: ExploreEpisode | SearchEpisode, label: Label, key: AnswerKey, form: Form) -> None:
         self.inner, self.label, self.key, self.form = inner, label, key, form
-        self.goal = inner.goal
+        self.goal, self.navigation = inner.goal, inner.navigation
         self.task = inner.task = TASKS[form] + inner.goal.question
         self.citations: tuple[Citation, ...] = ()
         self.picks: tuple[str, ...] = ()
@@ -60,33 +70,22 @@ class AnswerEpisode:
 
     @property
     def commands(self) -> tuple[str, ...]:
-        opened = self.opened
+        opened, ends = self.opened, [DONE] * bool(self.picks)
         if opened is None:
-            found = tuple(each for each in self.inner.commands if not each.startswith("id ") and each != EXIT)
-            return (*found, DONE, EXIT) if self.picks else (*found, EXIT)
+            found = (each for each in self.inner.commands if not each.startswith("id ") and each != EXIT)
+            return (*found, *ends, EXIT)
         if opened.line:
-            words = [each for each in picks_of(self.quoted()) if each not in self.picks]
-            return (*(f"pick {each}" for each in words), *self._done(), BACK, EXIT)
-        quotes = [f"quote {each.line}" for each in self.passages()]
-        reads_on = [opened.command] if self.inner.navigation.parts(opened.path) > 1 else []
-        return (*quotes, *reads_on, *self._done(), BACK, EXIT)
+            words = (each for each in picks_of(self._quoted(opened)) if each not in self.picks)
+            return (*(f"pick {each}" for each in words), *ends, BACK, EXIT)
+        full = len(self.citations) == MOST_CITATIONS  # then only what is cited can be quoted
+        lines = (each.line for each in passages(self.navigation, opened.path, opened.part))
+        quotes = (f"quote {line}" for line in lines if not full or (opened.path, line) in self.citations)
+        reads_on = [opened.command] if self.navigation.parts(opened.path) > 1 else []
+        return (*quotes, *reads_on, *ends, BACK, EXIT)
 
-    def _done(self) -> tuple[str, ...]:
-        return (DONE,) if self.picks else ()
-
-    def passages(self) -> tuple[Passage, ...]:
-        """Return the passages of the part that is open; once three are cited, only those."""
-        path, part = self.opened[1:3] if self.opened else ("", 0)
-        found = passages(self.inner.navigation, path, part)
-        if len(self.citations) < MOST_CITATIONS:
-            return found
-        return tuple(each for each in found if (path, each.line) in self.citations)
-
-    def quoted(self) -> Passage:
-        opened = self.opened
-        assert opened is not None
-        parts = passages(self.inner.navigation, opened.path, opened.part)
-        return next(each for each in parts if each.line == opened.line)
+    def _quoted(self, opened: Opened) -> Passage:
+        found = passages(self.navigation, opened.path, opened.part)
+        return next(each for each in found if each.line == opened.line)
 
     def act(self, command: str, last: bool) -> Outcome:
         if command == EXIT:
@@ -107,7 +106,7 @@ class AnswerEpisode:
         if verb == "quote" and self.opened:
             self.opened = self.opened._replace(line=int(rest))
             self.citations = tuple(dict.fromkeys((*self.citations, Citation(self.opened.path, self.opened.line))))
-            return stepped(f"You quote line {rest}:\n{self.quoted().text}", last)
+            return stepped(f"You quote line {rest}:\n{self._quoted(self.opened).text}", last)
         return self._walk(command, last)
 
     def _walk(self, command: str, last: bool) -> Outcome:
@@ -115,7 +114,7 @@ class AnswerEpisode:
         outcome = self.inner.act(command, last)
         if len(self.inner.shown) == before:
             return outcome
-        path, navigation = self.inner.shown[-1], self.inner.navigation
+        path, navigation = self.inner.shown[-1], self.navigation
         number = self.inner.shown.count(path) - 1
         if self.form == "listed":
             self.opened = Opened(command, path, number % navigation.parts(path))
@@ -145,7 +144,7 @@ class AnswerEpisode:
         return f"Cited, {len(self.citations)} of at most {MOST_CITATIONS}."
 
     def has_shown(self, cited: Citation) -> bool:
-        navigation, path = self.inner.navigation, cited.path
+        navigation, path = self.navigation, cited.path
         parts = {number % navigation.parts(path) for number in range(self.inner.shown.count(path))}
         return any(line.number == cited.line for part in parts for line in lines_shown(navigation, path, part))
 
@@ -158,19 +157,36 @@ class AnswerEpisode:
         return score_answer(self.label, text, citations, self.key, self.lines)
 
     def lines(self, path: str) -> Sequence[str]:
-        repository = self.inner.navigation.repository
-        return text_of(repository, path).split("\n") if repository.kind(path) == "file" else ()
+        return file_lines(self.navigation.repository, path)
 
     def observe(self, steps_left: int, feedback: str) -> str:
-        plain = self.inner.observe(steps_left, feedback)
-        if self.citations:
-            cited = "\n".join(f"{path}:{line}" for path, line in self.citations)
-            head, _, tail = plain.partition(_STEPS)
-            plain = f"{head}\n# Cited\n{cited}{_STEPS}{tail}"
-        if self.form == "listed" and self.picks:
-            head, _, tail = plain.partition(_STEPS)
-            plain = f"{head}\n# Answer so far\n{' '.join(self.picks)}{_STEPS}{tail}"
-        return plain
+        head, steps, tail = self.inner.observe(steps_left, feedback).partition(_STEPS)
+        cited = "\n".join(f"{path}:{line}" for path, line in self.citations)
+        further = {"Cited": cited, "Answer so far": " ".join(self.picks)}
+        return head + "".join(f"\n# {name}\n{text}" for name, text in further.items() if text) + steps + tail
+
+    def why(self, command: str, outcome: Outcome) -> Why | None:
+        """Return why a command did nothing, or ended the episode without success."""
+        verb = command.partition(" ")[0]
+        if not outcome.feedback.startswith(unknown_command(command)):
+            if self.form == "text" and verb == "cite" and "nothing was done" in outcome.feedback:
+                return Why("not offered", "At most three lines can be cited, each once, and after `cat` has shown it.")
+            if not outcome.terminated or outcome.success:
+                return None
+            if command == EXIT:
+                return LOST_SEARCHES["exit"]
+            return Why("wrong answer", "The answer is not right, or no citation supports it.") if self.score else None
+        if verb in ("id", "answer", "cite", "quote", "pick", "done"):
+            ends = "an answer ends the search: answer TEXT" if self.form == "text" else "done gives the words picked"
+            return Why("not offered", f"This cannot be done here; {ends}.")
+        if self.opened:
+            meant = misspelt(command, self.commands) or ""
+            return Why(
+                "spelling" if meant else "not offered", "Only what is listed can be done in an open file.", meant
+            )
+        if isinstance(self.inner, ExploreEpisode):
+            return causes.why(self.inner.place, command, outcome)
+        return searching.why(self.inner, command, outcome)
 
     def state(self) -> tuple[Any, ...]:
         opened = None if self.opened is None else tuple(self.opened)
@@ -181,7 +197,7 @@ class AnswerEpisode:
         self.inner.set_state(tuple(inner))
         self.citations = tuple(Citation(*each) for each in citations)
         self.picks, self.opened = tuple(picks), None if opened is None else Opened(*opened)
-        if self.opened and self.inner.navigation.repository.kind(self.opened.path) != "file":
+        if self.opened and self.navigation.repository.kind(self.opened.path) != "file":
             raise UsageError(f"{self.opened.path!a} is no file of this repository")
 
 

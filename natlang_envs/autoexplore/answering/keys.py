@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, NamedTuple
 
 from natlang_envs.autoexplore.dataset.catalogue import data_folder
-from natlang_envs.autoexplore.dataset.labels import WORDINGS, Wording, read_lines, read_object
+from natlang_envs.autoexplore.dataset.labels import (
+    WORDINGS,
+    Evidence,
+    Label,
+    Wording,
+    read_lines,
+    read_record,
+    record_json,
+)
 from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
 
-POLARITIES = ("", "yes", "no")
+_EMBEDDED = Path(__file__).parents[1] / "repositories" / "answers.jsonl"
 
 
 @dataclass(frozen=True)
@@ -36,7 +44,7 @@ class AnswerKey:
     atoms: tuple[tuple[str, ...], ...]
     never: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
-    says: str = ""
+    says: Literal["", "yes", "no"] = ""
     wordings: tuple[Wording, ...] = WORDINGS
     listed: bool = False
 
@@ -46,15 +54,7 @@ class AnswerKey:
         return tuple(variant for atom in self.atoms for variant in atom)
 
     def to_json(self) -> str:
-        content: dict[str, Any] = {"id": self.id, "atoms": self.atoms}
-        for name in ("never", "also", "says"):
-            if getattr(self, name):
-                content[name] = getattr(self, name)
-        if self.wordings != WORDINGS:
-            content["wordings"] = self.wordings
-        if self.listed:
-            content["listed"] = True
-        return json.dumps(content, ensure_ascii=False)
+        return record_json(self)
 
 
 def parse_key(value: object) -> AnswerKey:
@@ -63,30 +63,21 @@ def parse_key(value: object) -> AnswerKey:
     Raises:
         ValueError: It has other names, or values of other kinds.
     """
-    content: dict[str, Any] = {"never": [], "also": [], "says": "", "wordings": list(WORDINGS), "listed": False}
-    content |= read_object(value, ("id", "atoms"), "a key", optional=tuple(content))
-    atoms = content["atoms"]
-    if not isinstance(atoms, list) or not atoms:
-        raise ValueError("atoms is a list of lists of variants, with at least one")
-    content["atoms"] = tuple(_phrases(each, "each of atoms") for each in cast("list[object]", atoms))
-    if not all(content["atoms"]):
-        raise ValueError("an atom has at least one variant")
-    for name in ("never", "also", "wordings"):
-        content[name] = _phrases(content[name], name)
-    if content["says"] not in POLARITIES:
-        raise ValueError(f'says is "yes" or "no", not {content["says"]!r}')
-    if not content["wordings"] or not set(content["wordings"]) <= set(WORDINGS):
+    key = read_record(AnswerKey, value, "a key")
+    if not key.atoms or not all(key.atoms):
+        raise ValueError("atoms is a list of lists of variants, at least one list of at least one variant")
+    if not all(each.strip() for each in (*key.variants, *key.never, *key.also)):
+        raise ValueError("atoms, never and also have no empty text")
+    if not key.wordings:
         raise ValueError(f"wordings is one or both of {', '.join(WORDINGS)}")
-    if type(content["listed"]) is not bool:
-        raise ValueError("listed is true or false")
-    return AnswerKey(**content)
+    return key
 
 
-def _phrases(value: object, what: str) -> tuple[str, ...]:
-    given = cast("list[object]", value) if isinstance(value, list) else [None]
-    if not all(isinstance(each, str) and each.strip() for each in given):
-        raise ValueError(f"{what} is a list of texts")
-    return tuple(cast("list[str]", given))
+class Answered(NamedTuple):
+    """What is known of a question: its label, and the key of its answer."""
+
+    label: Label
+    key: AnswerKey
 
 
 def keys_file() -> Path:
@@ -116,3 +107,17 @@ def write_keys(path: Path, keys: Iterable[AnswerKey]) -> None:
 def shipped_keys() -> dict[str, AnswerKey]:
     """Return the keys of the dataset, by the ids of their labels."""
     return read_keys(keys_file())
+
+
+@cache
+def embedded_answers() -> dict[str, Answered]:
+    """Return what is right for questions about embedded repositories, by the ids of the tasks."""
+    rows: list[dict[str, Any]] = [json.loads(line) for line in _EMBEDDED.read_text(encoding="utf-8").splitlines()]
+    return {row["id"]: _answered(**row) for row in rows}
+
+
+def _answered(id: str, answer: str, evidence: Sequence[Sequence[str]], **key: Any) -> Answered:
+    proof = tuple(Evidence(*each) for each in evidence)
+    targets = tuple(sorted({each.path for each in proof}))
+    label = Label(id.partition("/")[0], "", answer, targets, proof, (), 0, "data", "shares", ())
+    return Answered(label, parse_key({"id": id, **key}))

@@ -19,10 +19,10 @@ def answer_plan(episode: AnswerEpisode, most: int) -> list[str]:
 
 
 def _ways(episode: AnswerEpisode, most: int) -> Iterator[list[str]]:
-    if episode.form == "text" and (way := _answer(episode, ())):
+    if episode.form == "text" and (way := _answer(episode)):
         yield way
         return
-    navigation = episode.inner.navigation
+    navigation = episode.navigation
     for path in episode.goal.targets:
         lines = episode.lines(path)
         proving = proving_lines(episode.label, path, lines)
@@ -32,27 +32,24 @@ def _ways(episode: AnswerEpisode, most: int) -> Iterator[list[str]]:
             shown = [each.number for each in lines_shown(navigation, path, part) if each.number in proving]
             if not shown:
                 continue
-            for end in (_cited_end if episode.form == "text" else _quoted_end)(episode, path, part, shown):
+            if episode.form == "text":
+                ends = (_answer(episode, Citation(path, line)) for line in shown)
+            else:
+                ends = _quoted_ends(episode, path, part, shown)
+            if end := next(filter(None, ends), None):
                 yield _reading(episode, path, part, most, end)
-                break
 
 
-def _answer(episode: AnswerEpisode, cited: Sequence[Citation]) -> list[str]:
+def _answer(episode: AnswerEpisode, *cited: Citation) -> list[str]:
     given = (*episode.citations, *cited)
     if len(given) > MOST_CITATIONS or not episode.scored(episode.label.answer, given).success:
         return []
     return [*(f"cite {path}:{line}" for path, line in cited), f"answer {episode.label.answer}"]
 
 
-def _cited_end(episode: AnswerEpisode, path: str, part: int, proving: Sequence[int]) -> Iterator[list[str]]:
-    for line in proving:
-        if way := _answer(episode, (Citation(path, line),)):
-            yield way
-
-
-def _quoted_end(episode: AnswerEpisode, path: str, part: int, proving: Sequence[int]) -> Iterator[list[str]]:
+def _quoted_ends(episode: AnswerEpisode, path: str, part: int, proving: Sequence[int]) -> Iterator[list[str]]:
     """Yield quotations of one or two passages with picks that make the answer right."""
-    found = passages(episode.inner.navigation, path, part)
+    found = passages(episode.navigation, path, part)
     supports = [each for each in found if each.line in proving]
     # A second passage counts only where one is not enough.
     pairs = (pair for pair in combinations(found, 2) if supports and {*pair} & {*supports})
@@ -85,7 +82,7 @@ def _said(variants: Sequence[str], chosen: Sequence[Passage]) -> tuple[str, ...]
 def _reading(episode: AnswerEpisode, path: str, part: int, most: int, end: list[str]) -> list[str]:
     """Return commands to a part of a file, then `end`, which needs it shown or open; too many where none are known."""
     opened, inner = episode.opened, episode.inner
-    parts, before = inner.navigation.parts(path), inner.shown.count(path)
+    parts, before = episode.navigation.parts(path), inner.shown.count(path)
     more = (part - before) % parts + 1
     if opened and opened.path == path:
         leaves = bool(opened.line) and (opened.part != part or end[0].startswith("quote "))
@@ -114,7 +111,7 @@ def _way_to_read(inner: ExploreEpisode | SearchEpisode, path: str, most: int) ->
 
 def way_to_cite(episode: AnswerEpisode, cited: Citation, most: int) -> list[str]:
     """Return commands that cite a line of any file, or the passage that it stands in; too many where none are known."""
-    navigation, path = episode.inner.navigation, cited.path
+    navigation, path = episode.navigation, cited.path
     for part in range(min(navigation.parts(path), most)):
         if cited.line in (each.number for each in lines_shown(navigation, path, part)):
             starts = [each.line for each in passages(navigation, path, part) if each.line <= cited.line]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final, NamedTuple
 
 from natlang_envs.autoexplore.answering.facts import Token, root, tokens_of
@@ -14,7 +14,7 @@ from natlang_envs.autoexplore.dataset.catalogue import repository_folder
 from natlang_envs.autoexplore.dataset.checks import text_of
 from natlang_envs.autoexplore.dataset.labels import Label
 from natlang_envs.errors import UsageError
-from natlang_envs.repository.tree import open_repository
+from natlang_envs.repository.tree import Repository, open_repository
 
 MOST_WORDS, MOST_CITATIONS, MOST_FURTHER, NEAR = 40, 3, 2, 2
 _SCOPE = 3  # words after a negation that it may deny
@@ -98,18 +98,18 @@ def score_answer(
     given = [Citation(*each) for each in citations]
     if len(given) > MOST_CITATIONS:
         return replace(score, problem=score.problem or f"it has {len(given)} citations, not at most {MOST_CITATIONS}")
-    return replace(score, cited=_supported(label, key, given, lines or fetched_lines(label.repository)))
+    return replace(score, cited=_supported(label, key, given, lines or partial(fetched_lines, label.repository)))
 
 
-def fetched_lines(repository: str) -> Lines:
-    """Return what reads the lines of a file of a fetched repository."""
-    return lambda path: _lines(repository, path)
+def fetched_lines(repository: str, path: str) -> tuple[str, ...]:
+    """Return the lines of a file of a fetched repository."""
+    return file_lines(open_repository(repository_folder(repository)), path)
 
 
 @lru_cache(maxsize=1_024)
-def _lines(repository: str, path: str) -> tuple[str, ...]:
-    opened = open_repository(repository_folder(repository))
-    return tuple(text_of(opened, path).split("\n")) if opened.kind(path) == "file" else ()
+def file_lines(repository: Repository, path: str) -> tuple[str, ...]:
+    """Return the lines of a file; none where there is no such file."""
+    return tuple(text_of(repository, path).split("\n")) if repository.kind(path) == "file" else ()
 
 
 def _supported(label: Label, key: AnswerKey, citations: Sequence[Citation], lines: Lines) -> bool:

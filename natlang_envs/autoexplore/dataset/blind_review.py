@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 from natlang_envs.autoexplore.dataset.catalogue import data_folder
-from natlang_envs.autoexplore.dataset.labels import Label, json_lines, read_lines
+from natlang_envs.autoexplore.dataset.labels import Label, json_lines, read_lines, read_record
 from natlang_envs.autoexplore.dataset.report import Rate
 from natlang_envs.files import write_whole
 from natlang_envs.tasks import hash_fraction
@@ -44,20 +45,21 @@ def write_readings(path: Path, readings: Iterable[BlindReading]) -> None:
 
 def read_readings(path: Path) -> list[BlindReading]:
     """Return the readings of a file; none where it does not exist."""
-    return [reading for _, reading in read_lines(path, _parse)] if path.exists() else []
-
-
-def _parse(value: object) -> BlindReading:
-    content = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-    if tuple(content) != BlindReading._fields or not all(isinstance(each, str) for each in content.values()):
-        raise ValueError(f"a reading has the keys {', '.join(BlindReading._fields)}, all text")
-    return BlindReading(**content)
+    parse_one = partial(read_record, BlindReading, what="a reading")
+    return [reading for _, reading in read_lines(path, parse_one)] if path.exists() else []
 
 
 def agreement(readings: Iterable[BlindReading], labels: Mapping[str, Label]) -> Rate:
     """Return how often the file named is a target; readings of labels that are gone, and open ones, do not count."""
     told = [each for each in readings if each.file and each.id in labels]
     return Rate(sum(each.file in labels[each.id].targets for each in told), len(told))
+
+
+class FullReading(NamedTuple):
+    """The id of a label, and all files that a reader who did not know it found to answer its question."""
+
+    id: str
+    files: tuple[str, ...]
 
 
 class Completeness(NamedTuple):
@@ -80,16 +82,14 @@ def known_reading_file() -> Path:
 def completeness(labels: Mapping[str, Label], path: Path | None = None) -> Completeness:
     """Compare the committed readings of whole trees, or those of another file, with the labels."""
     lines = read_lines(path or data_folder() / "readings" / "full.jsonl", _parse_full)
-    read = [(set(files), set(labels[name].targets)) for _, (name, files) in lines if name in labels]
+    read = [(set(each.files), set(labels[each.id].targets)) for _, each in lines if each.id in labels]
     found = sum(bool(files & targets) for files, targets in read)
     further = sum(bool(files - targets) for files, targets in read)
     return Completeness(Rate(found, len(read)), Rate(further, len(read)))
 
 
-def _parse_full(value: object) -> tuple[str, tuple[str, ...]]:
-    """Return the id of a label, and all files that a reader who did not know it found to answer its question."""
-    content = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-    files = content.get("files")
-    if tuple(content) != ("id", "files") or not isinstance(files, list) or not files:
-        raise ValueError("a reading of the whole tree has the keys id and files, a list of paths")
-    return str(content["id"]), tuple(map(str, cast("list[Any]", files)))
+def _parse_full(value: object) -> FullReading:
+    reading = read_record(FullReading, value, "a reading of the whole tree")
+    if not reading.files:
+        raise ValueError("a reading of the whole tree names at least one file")
+    return reading

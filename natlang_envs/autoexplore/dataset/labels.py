@@ -10,10 +10,11 @@ import gzip
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from functools import cache
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar, cast, get_args, get_type_hints
+from typing import Any, Literal, NamedTuple, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from natlang_envs.errors import UsageError, reason, require_choice
 from natlang_envs.files import write_whole
@@ -27,15 +28,10 @@ Part = Literal["train", "validation", "test", "test_seen", "known"]
 KnownSplit = Literal["known_train", "known_validation", "known_test"]
 Wording = Literal["natural", "hard"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-DIFFICULTIES: tuple[Difficulty, ...] = get_args(Difficulty)
 PARTS: tuple[Part, ...] = get_args(Part)
 KNOWN_SPLITS: tuple[KnownSplit, ...] = get_args(KnownSplit)  # views of train, and of test_seen and known
 WORDINGS: tuple[Wording, ...] = get_args(Wording)
 RANKED = 5  # files of BM25's ranking that stand in a label with a verdict
-
-WRITTEN = ("repository", "question", "answer", "targets", "evidence", "kind")  # what a labeller writes
-MADE = ("path", "depth", "difficulty", "bm25")  # what a command fills in
-OPTIONAL = ("natural", "elsewhere", "part")
 
 
 class Evidence(NamedTuple):
@@ -58,14 +54,6 @@ class Elsewhere(NamedTuple):
 
     path: str
     why: str
-
-
-_ROWS: dict[str, tuple[type[Any], str]] = {
-    "evidence": (Evidence, "evidence"),
-    "bm25": (FileVerdict, "a file of bm25"),
-    "elsewhere": (Elsewhere, "each of elsewhere"),
-}
-_hints = cache(get_type_hints)
 
 
 @dataclass(frozen=True)
@@ -116,11 +104,7 @@ class Label:
         return self.natural or self.question if wording == "natural" else self.question
 
     def to_json(self) -> str:
-        content = asdict(self)
-        for name in _ROWS:
-            content[name] = [each._asdict() for each in getattr(self, name)]
-        kept = {name: each for name, each in content.items() if each or name not in OPTIONAL}
-        return json.dumps(kept, ensure_ascii=False)
+        return record_json(self)
 
 
 def wording_named(name: str) -> Wording:
@@ -128,31 +112,64 @@ def wording_named(name: str) -> Wording:
 
 
 def parse(value: object) -> Label:
-    content: dict[str, Any] = {"natural": "", "elsewhere": [], "part": 0}
-    content |= read_object(value, (*WRITTEN, *MADE), "a label", optional=OPTIONAL)
-    for name in ("repository", "question", "answer", "kind", "difficulty", "natural"):
-        _check(content[name], str, name)
-    for name in ("question", "natural") if content["natural"] else ("question",):
-        if content[name] != " ".join(content[name].split()) or not 0 < len(content[name]) <= MAX_QUESTION:
+    label = read_record(Label, value, "a label")
+    for name in ("question", "natural") if label.natural else ("question",):
+        text: str = getattr(label, name)
+        if text != " ".join(text.split()) or not 0 < len(text) <= MAX_QUESTION:
             raise ValueError(f"{name} must be one line of 1 to {MAX_QUESTION:,} characters")
-    for name in ("depth", "part"):
-        _check(content[name], int, name)
-    for name, known in (("kind", KINDS), ("difficulty", DIFFICULTIES)):
-        if content[name] not in known:
-            raise ValueError(f"{name} must be one of {', '.join(known)}; not {content[name]!r}")
-    for name in ("targets", "path"):
-        content[name] = tuple(_check(each, str, f"each of {name}") for each in _check(content[name], list, name))
-    if not content["targets"]:
+    if not label.targets:
         raise ValueError("targets must name at least one file")
-    for name, (row, what) in _ROWS.items():
-        content[name] = tuple(_row(row, each, what, name) for each in _check(content[name], list, name))
-    return Label(**content)
+    return label
 
 
-def _row(row: type[Any], value: object, what: str, of: str) -> Any:
-    kinds = _hints(row)
-    content = read_object(value, kinds, what)
-    return row(**{name: _check(content[name], kind, f"{of}'s {name}") for name, kind in kinds.items()})
+def read_record(record: type[T], value: object, what: str, of: str = "") -> T:
+    """Return a JSON object as a dataclass or a named tuple; what has a default may be left out.
+
+    Raises:
+        ValueError: It has other names, or values of other types.
+    """
+    types, required = _fields(record)
+    content = read_object(value, required, what, optional=types)
+    return record(**{name: _typed(each, types[name], f"{of}{name}") for name, each in content.items()})
+
+
+@cache
+def _fields(record: type) -> tuple[dict[str, Any], list[str]]:
+    """Return the types of a record's fields, and the names of those that have no default."""
+    given = signature(record).parameters.values()
+    return get_type_hints(record), [each.name for each in given if each.default is Parameter.empty]
+
+
+def _typed(value: Any, kind: Any, name: str) -> Any:
+    """Return a JSON value as it stands in a record: a list as a tuple, an object as a record."""
+    if get_origin(kind) is tuple:
+        if not isinstance(value, list):
+            raise ValueError(f"{name} must be list, not {json.dumps(value)[:60]}")
+        return tuple(_typed(each, get_args(kind)[0], f"each of {name}") for each in cast("list[Any]", value))
+    if hasattr(kind, "_fields"):
+        return read_record(kind, value, name, f"{name.removeprefix('each of ')}'s ")
+    if get_origin(kind) is Literal:
+        if value not in (known := get_args(kind)):
+            raise ValueError(f"{name} must be one of {', '.join(filter(None, known))}; not {value!r}")
+        return value
+    if type(value) is not kind:
+        raise ValueError(f"{name} must be {kind.__name__}, not {json.dumps(value)[:60]}")
+    if isinstance(value, str) and not value.isascii() and escape_surrogates(value) != value:
+        raise ValueError(f"{name} holds what is no Unicode text")
+    return value
+
+
+def record_json(record: Any) -> str:
+    """Return a dataclass as a JSON object, without what is as by default."""
+    values: dict[str, Any] = {each.name: getattr(record, each.name) for each in fields(record)}
+    content = {each.name: _listed(values[each.name]) for each in fields(record) if values[each.name] != each.default}
+    return json.dumps(content, ensure_ascii=False)
+
+
+def _listed(value: Any) -> Any:
+    if not isinstance(value, tuple):
+        return value
+    return [each._asdict() if hasattr(each, "_asdict") else each for each in cast("tuple[Any, ...]", value)]
 
 
 def read_object(value: object, names: Iterable[str], what: str, optional: Iterable[str] = ()) -> dict[str, Any]:
@@ -166,14 +183,6 @@ def read_object(value: object, names: Iterable[str], what: str, optional: Iterab
             raise ValueError(f"{what} has no digest and no tests; tasks of natlang data mutate have: pass --tasks")
         raise ValueError(f"{what} has exactly the keys {', '.join(names)}; missing {missing}, unknown {unknown}")
     return content
-
-
-def _check(value: Any, kind: type, name: str) -> Any:
-    if type(value) is not kind:
-        raise ValueError(f"{name} must be {kind.__name__}, not {json.dumps(value)[:60]}")
-    if isinstance(value, str) and not value.isascii() and escape_surrogates(value) != value:
-        raise ValueError(f"{name} holds what is no Unicode text")
-    return value
 
 
 def read_lines(path: Path, parse_one: Callable[[object], T]) -> Iterator[tuple[int, T]]:

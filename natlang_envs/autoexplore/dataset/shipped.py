@@ -25,7 +25,7 @@ from natlang_envs.autoexplore.dataset.labels import (
     Part,
     parse,
     read_labels,
-    read_object,
+    read_record,
 )
 from natlang_envs.errors import require_choice
 
@@ -109,10 +109,7 @@ def _restored_line(value: object) -> object:
 def _with_text(repository: str, value: Any) -> Any:
     if not isinstance(value, dict) or "sha256" not in value:
         return value  # pyright: ignore[reportUnknownVariableType]
-    content = read_object(cast("object", value), Quotation._fields, "evidence without text")
-    if [type(content[name]) for name in Quotation._fields] != [str, int, int, str]:
-        raise ValueError("evidence without text has a path, start and length as whole numbers, and a sha256")
-    return restored(repository, Quotation(**content))._asdict()
+    return restored(repository, read_record(Quotation, cast("object", value), "evidence without text"))._asdict()
 
 
 def restored(repository: str, quotation: Quotation) -> Evidence:

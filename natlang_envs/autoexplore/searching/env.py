@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from natlang_envs.autoexplore.asking import AskingEnv
+from natlang_envs.autoexplore.asking import FileQuestionEnv
 from natlang_envs.autoexplore.dataset.labels import Wording
 from natlang_envs.autoexplore.episode import HORIZON
 from natlang_envs.autoexplore.searching.causes import why
 from natlang_envs.autoexplore.searching.episode import SearchEpisode
 from natlang_envs.autoexplore.searching.listing import MAX_LIST, ORDERS, Order
 from natlang_envs.autoexplore.searching.plan import ranked_plan, shortest_plan
-from natlang_envs.autoexplore.tasks import ExploreSplit, ExploreTasks, make_tasks
+from natlang_envs.autoexplore.tasks import ExploreSplit, ExploreTask, make_tasks
 from natlang_envs.env import Outcome
 from natlang_envs.errors import require_choice
 from natlang_envs.repository.texts import EXIT, FILE_BUDGET
-from natlang_envs.repository.tree import Repository
 from natlang_envs.why import Feedback, Why
 
 
-class AutoExploreSearchEnv(AskingEnv[ExploreTasks, SearchEpisode]):
+class AutoExploreSearchEnv(FileQuestionEnv[SearchEpisode]):
     """Find the file of a repository that answers a question, by searching for words in all its files.
 
     ## Description
@@ -80,20 +79,11 @@ class AutoExploreSearchEnv(AskingEnv[ExploreTasks, SearchEpisode]):
         tasks = make_tasks(depth, split, dataset, repository, question, target, wording)
         super().__init__(tasks, horizon, file_budget, render_mode, MAX_LIST, explain, feedback)
 
-    @property
-    def repository(self) -> Repository:
-        """The repository of the current task (privileged knowledge)."""
-        return self._episode.view.index.repository
-
-    def _begin(self, task_id: str) -> str:
-        self._episode = SearchEpisode(self._tasks.load(task_id), self._order, self._budget)
-        return self._episode.observe(self.horizon, "")
+    def _episode_of(self, task: ExploreTask) -> SearchEpisode:
+        return SearchEpisode(task, self._order, self._budget)
 
     def _explain(self, command: str, outcome: Outcome) -> Why | None:
         return why(self._episode, command, outcome)
-
-    def _admissible_commands(self) -> tuple[str, ...]:
-        return self._episode.commands
 
     def safe_commands(self) -> tuple[str, ...]:
         """Return the commands that do not lose at once: no `exit`, no `id` of a wrong file (privileged knowledge)."""

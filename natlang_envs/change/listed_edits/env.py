@@ -136,9 +136,6 @@ class AutoExploreChangeEnv(AskingEnv[ChangeTasks, ChangeEpisode]):
     def _explain(self, command: str, outcome: Outcome) -> Why | None:
         return why(self._episode, command, outcome)
 
-    def _admissible_commands(self) -> tuple[str, ...]:
-        return self._episode.commands
-
     def safe_commands(self) -> tuple[str, ...]:
         """Return the commands that do not lose at once: no `exit`, no `submit` while a test fails (privileged)."""
         effects, wrong = self._episode.effects, bool(self.change_task.fails(self._episode.edit))

@@ -18,9 +18,8 @@ from natlang_envs.autoexplore.answering.agents import BestLineAgent
 from natlang_envs.autoexplore.answering.env import AutoExploreAnswerEnv
 from natlang_envs.autoexplore.answering.facts import tokens_of
 from natlang_envs.autoexplore.answering.key_checks import key_problems
-from natlang_envs.autoexplore.answering.keys import AnswerKey, read_keys, shipped_keys, write_keys
+from natlang_envs.autoexplore.answering.keys import AnswerKey, embedded_answers, read_keys, shipped_keys, write_keys
 from natlang_envs.autoexplore.answering.score import AnswerScore, score_words
-from natlang_envs.autoexplore.answering.tasks import embedded_answers
 from natlang_envs.autoexplore.dataset.labels import PARTS, Evidence, Label
 from natlang_envs.autoexplore.dataset.shipped import load_labels
 from natlang_envs.evaluation import evaluate
@@ -172,7 +171,7 @@ def test_a_game_in_words() -> None:
     assert "is not one of the listed commands" in info["feedback"]
     _, reward, terminated, _, info = env.step("answer At most 149 people.")
     assert (reward, terminated, info["success"]) == (15, True, True)
-    assert env.score == AnswerScore(1.0, True)
+    assert env.episode.score == AnswerScore(1.0, True)
 
 
 def test_a_wrong_answer_is_told_what_it_lacks() -> None:
@@ -211,8 +210,8 @@ def test_a_question_without_a_key_is_refused() -> None:
     [
         ("[]", "a key is a JSON object"),
         ('{"id": "a/1", "atoms": []}', "atoms is a list"),
-        ('{"id": "a/1", "atoms": [[""]]}', "each of atoms is a list of texts"),
-        ('{"id": "a/1", "atoms": [["x"]], "says": "maybe"}', "says is"),
+        ('{"id": "a/1", "atoms": [[""]]}', "have no empty text"),
+        ('{"id": "a/1", "atoms": [["x"]], "says": "maybe"}', "says must be one of yes, no"),
         ('{"id": "a/1", "atoms": [["x"]], "hints": []}', "unknown .*hints"),
         ('{"id": "a/1", "atoms": [["x"]]}\n{"id": "a/1", "atoms": [["y"]]}', "line 2: a/1 has a key already"),
     ],

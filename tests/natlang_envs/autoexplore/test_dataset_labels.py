@@ -106,7 +106,7 @@ def test_a_label_is_the_same_after_a_file(tmp_path: Path, shop: Repository) -> N
         (lambda line: line.replace('"answer"', '"anser"'), r"line 2: .*missing \['answer'\], unknown \['anser'\]"),
         (lambda line: line.replace('"documentation"', '"prose"'), "line 2: kind must be one of documentation, code"),
         (lambda line: line.replace('"answers": false', '"answers": null'), "line 2: bm25's answers must be bool"),
-        (lambda line: line.replace('"text"', '"span"'), r"line 2: evidence has exactly the keys path, text"),
+        (lambda line: line.replace('"text"', '"span"'), r"line 2: each of evidence has exactly the keys path, text"),
         (lambda line: line[:-1] + ', "elsewhere": [{"path": "x"}]}', r"line 2: each of elsewhere .*missing \['why'\]"),
         (lambda line: "[" * 100_000, "line 2: "),
     ],
@@ -311,7 +311,7 @@ def test_a_second_reading_counts_what_was_read(shop: Repository, tmp_path: Path)
     rate = agreement(read_readings(tmp_path / "readings.jsonl"), known)
     assert (rate.successes, rate.trials) == (1, 2)
     (tmp_path / "readings.jsonl").write_text('{"id": "x"}\n')
-    with pytest.raises(UsageError, match="line 1: a reading has the keys"):
+    with pytest.raises(UsageError, match="line 1: a reading has exactly the keys"):
         read_readings(tmp_path / "readings.jsonl")
 
 
@@ -326,5 +326,5 @@ def test_a_reading_of_whole_trees_counts_targets_and_other_files(shop: Repositor
     assert (found.successes, found.trials) == (2, 3)
     assert (further.successes, further.trials) == (2, 3)
     path.write_text('{"id": "x", "files": []}\n')
-    with pytest.raises(UsageError, match="line 1: a reading of the whole tree has the keys id and files"):
+    with pytest.raises(UsageError, match="line 1: a reading of the whole tree names at least one file"):
         completeness(labels, path)

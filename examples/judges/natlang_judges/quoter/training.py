@@ -17,9 +17,7 @@ from natlang_envs.autoexplore.answering.passages import Passage, passages, picks
 from natlang_envs.autoexplore.answering.plan import answer_plan
 from natlang_envs.autoexplore.answering.score import Citation
 from natlang_envs.autoexplore.dataset.labels import WORDINGS
-from natlang_envs.autoexplore.episode import ExploreEpisode
 from natlang_envs.autoexplore.tasks import LABELLED, ExploreSplit
-from natlang_envs.repository.texts import FILE_BUDGET
 from natlang_judges import learning
 from natlang_judges.learning import Report, RewardSettings, SeedReport, TrainedJudge, take_step
 from natlang_judges.quoter.agent import QUOTER, QuoterNetwork
@@ -49,8 +47,8 @@ class Part(NamedTuple):
 class Question:
     """A question in the listed form, at the file that answers it."""
 
-    def __init__(self, env: AutoExploreAnswerEnv, episode: AnswerEpisode, plan: Sequence[str]) -> None:
-        self.question = env.question
+    def __init__(self, episode: AnswerEpisode, plan: Sequence[str]) -> None:
+        self.question = episode.goal.question
         self.episode = episode
         quotes = [int(each.removeprefix("quote ")) for each in plan if each.startswith("quote ")]
         for command in plan[: plan.index(f"quote {quotes[0]}")]:
@@ -101,10 +99,9 @@ def load_questions(split: str, dataset: str = LABELLED) -> list[Question]:
         env = AutoExploreAnswerEnv("listed", dataset=dataset, split=cast("ExploreSplit", split), wording=wording)
         for task_id in env.tasks.ids():
             env.reset(options={"task_id": task_id})
-            episode = AnswerEpisode(ExploreEpisode(env.goal, FILE_BUDGET), env.label, env.key, "listed")
-            plan = answer_plan(episode, LONGEST)
+            plan = answer_plan(env.episode, LONGEST)
             if plan and sum(each.startswith("quote ") for each in plan) == 1:
-                found.append(Question(env, episode, plan))
+                found.append(Question(env.episode, plan))
     return found
 
 
