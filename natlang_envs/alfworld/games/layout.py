@@ -19,7 +19,6 @@ LEVEL: Final = 30  # degrees
 DOWN: Final = 60
 _KEPT = 50_000  # rooms times types of objects whose places are cached; there is no end of synthetic rooms
 
-
 Point = tuple[int, int, int]  # as `Spot` is
 Outcome = TypeVar("Outcome")
 
