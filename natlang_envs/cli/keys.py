@@ -27,9 +27,9 @@ def keys_command(
 ) -> None:
     """Make keys for the answers of your own labels: what an answer has to say to be right."""
     repository = open_repository(repo)
-    keys = read_keys(out) if out.exists() else {}
-    console = Console(highlight=False, soft_wrap=True)
     given = read_own_labels(labels, repository)
+    keys = read_keys(out, [each.id for each in given]) if out.exists() else {}
+    console = Console(highlight=False, soft_wrap=True)
     for label in given:
         if label.id in keys:
             continue

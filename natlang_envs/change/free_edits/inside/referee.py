@@ -58,7 +58,9 @@ class Reports:
         if "sources" not in self._asked:
             return
         root = Path.cwd()
-        path = [Path(each) for each in dict.fromkeys(sys.path) if Path(each).resolve().is_relative_to(root)]
+        # An editable installation adds a name to sys.path that is no folder.
+        folders = [Path(each) for each in dict.fromkeys(sys.path) if Path(each).is_absolute()]
+        path = [each for each in folders if each.resolve().is_relative_to(root)]
         names: set[str] = set()
         for source in map(root.joinpath, self._asked["sources"]):
             base = max((each for each in path if source.is_relative_to(each)), key=lambda x: len(x.parts), default=None)
