@@ -145,7 +145,6 @@ def check_changes_command(
     checked = check_changes(base, submitter=submitter)
     typer.echo(printable(checked.markdown))
     if report is not None:
-        report.parent.mkdir(parents=True, exist_ok=True)
         write_whole(report, f"{checked.markdown}\n".encode())
     if not checked.holds:
         raise typer.Exit(2)

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from natlang_envs.errors import UsageError
-from natlang_envs.files import DoubledKeyError, keys_once
+from natlang_envs.files import DoubledKeyError, keys_once, read_plain
 
 T = TypeVar("T")
 
@@ -22,6 +22,7 @@ CHECKPOINTS = SUBMISSIONS.parent / "checkpoints"  # published players
 SUBMISSION_FILE = "submission.json"
 SCHEMA_VERSION = 2
 MAX_SUBMISSION_BYTES = 64 * 1024
+MADE = ": an entry is made by `natlang-leaderboard pack`"
 _MAX_LINE = 500
 _BEGAN = date(2026, 11, 21)
 REFERENCE_LINES = ("random-legal", "oracle", "reference")  # built-in agents that see more than a player
@@ -231,42 +232,22 @@ def make_submission(content: dict[str, Any]) -> Submission:
 
 
 def read_submission(path: Path) -> Submission:
-    content = read_json(path, MAX_SUBMISSION_BYTES)
-    try:
-        return Submission.model_validate_json(content)
-    except ValidationError as error:
-        raise UsageError(one_line(f"{path.name}: {explained(error)}")) from None
-
-
-def read_bounded(path: Path, limit: int) -> bytes:
-    """Return the content of a plain file; a link, a folder, and a file above `limit` bytes raise `UsageError`."""
-    if path.is_symlink() or not path.is_file():
-        raise UsageError(f"{path.name} is missing or is no plain file: make the entry with `natlang-leaderboard pack`")
-    with path.open("rb") as file:
-        content = file.read(limit + 1)
-    if len(content) > limit:
-        raise UsageError(f"{path.name} is larger than {limit} bytes: an entry is made by `natlang-leaderboard pack`")
-    return content
-
-
-def read_json(path: Path, limit: int) -> bytes:
-    """As `read_bounded`; also refuses an object with a key twice. The caller refuses text that is no JSON."""
-    content = read_bounded(path, limit)
-    try:
-        json.loads(content, object_pairs_hook=keys_once)
-    except DoubledKeyError as error:
-        raise UsageError(one_line(f"{path.name}: {error}: delete one")) from None
-    except (ValueError, RecursionError):
-        pass
-    return content
+    return read_as(path, TypeAdapter(Submission), MAX_SUBMISSION_BYTES)
 
 
 def read_as(path: Path, kind: TypeAdapter[T], limit: int, missing: T | None = None) -> T:
     """Return the checked content of a JSON file, or `missing`, if given, where there is no file."""
     if missing is not None and not path.exists():
         return missing
+    content = read_plain(path, limit, MADE)
     try:
-        return kind.validate_json(read_json(path, limit))
+        json.loads(content, object_pairs_hook=keys_once)
+    except DoubledKeyError as error:
+        raise UsageError(one_line(f"{path}: {error}: delete one")) from None
+    except (ValueError, RecursionError):  # no JSON: refused below
+        pass
+    try:
+        return kind.validate_json(content)
     except ValidationError as error:
         raise UsageError(one_line(f"{path}: {explained(error)}")) from None
 

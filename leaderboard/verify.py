@@ -22,7 +22,7 @@ import gymnasium
 from leaderboard.copies import refuse_copies
 from leaderboard.result import ReplayResult
 from leaderboard.rounds import check_live, protocol_of
-from leaderboard.schema import SUBMISSION_FILE, SUBMISSIONS, Submission, one_line, read_bounded, read_submission
+from leaderboard.schema import MADE, SUBMISSION_FILE, SUBMISSIONS, Submission, one_line, read_submission
 from natlang_envs import SANDBOXED, __version__
 from natlang_envs.env import strip_unless_listed
 from natlang_envs.errors import UsageError
@@ -31,6 +31,7 @@ from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.evaluation.runner import plan_lengths
 from natlang_envs.evaluation.runs import RUN_FILE, TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import Score, score
+from natlang_envs.files import read_plain
 from natlang_envs.trajectory import (
     Recorder,
     Trajectory,
@@ -128,7 +129,7 @@ def opened(folder: Path) -> Submission:
     if extra:
         raise UsageError(f"{extra[0]} is no part of an entry: delete it")
     submission = read_submission(folder / SUBMISSION_FILE)
-    digest = sha256(read_bounded(folder / TRAJECTORIES_FILE, MAX_TRAJECTORIES_BYTES))
+    digest = sha256(read_plain(folder / TRAJECTORIES_FILE, MAX_TRAJECTORIES_BYTES, MADE))
     if digest != submission.trajectories_sha256:
         raise UsageError(
             f"{TRAJECTORIES_FILE} has the SHA-256 {digest[:12]}…, "
@@ -264,7 +265,8 @@ def _replays(protocol: Protocol, recording: Path) -> Iterator[tuple[bytes, Traje
         idle.put(env)
 
     def replay(line: bytes) -> tuple[bytes, Trajectory, _Replay]:
-        recorded, env = parse_line(line), idle.get()
+        recorded = parse_line(line)
+        env = idle.get()
         try:
             return line, recorded, _replay(env, recorded)
         finally:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import signal
 import socket
 import subprocess
 import sys
 import sysconfig
 import tempfile
+import threading
 import time
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -99,15 +99,13 @@ class AgentProcess:
     def __init__(
         self, line: socket.socket, errors: int, files: AgentFiles, open_: tuple[str, ...], patience: float
     ) -> None:
-        self.files = files
-        self.open = open_
-        self._line = line
-        self._errors: int | None = errors
-        self._patience = patience
+        self.files, self.open = files, open_
+        self._line, self._patience = line, patience
         self._asked = 0
         self._unread = b""
         self._printed = b""
-        line.setblocking(False)
+        self._reader = threading.Thread(target=self._read_errors, args=(os.dup(errors),), daemon=True)
+        self._reader.start()
         self.facts = AgentFacts(**self._ask("load", (), TypeAdapter(dict[str, bool])))
 
     def act(self, inputs: Sequence[InputJson]) -> list[str]:
@@ -145,44 +143,32 @@ class AgentProcess:
         if self._unread:
             raise UsageError("the agent answers what it was not asked: only the board's program writes to its line")
         deadline = time.monotonic() + self._patience
-        left = memoryview(question)
-        while b"\n" not in self._unread:
-            if (seconds := deadline - time.monotonic()) <= 0:
-                late = f"it gave no answer in {self._patience:g} seconds"
-                raise UsageError(f"the agent hangs: {late}; if it is only slow, allow more with --patience")
-            reading = [self._line] if self._errors is None else [self._line, self._errors]
-            ready, free, _ = select.select(reading, [self._line] if left else [], [], seconds)
-            if self._errors in ready:
-                self._read_errors()
-            try:
-                if free:
-                    left = left[self._line.send(left) :]
-                data = self._line.recv(1 << 16) if self._line in ready else None
-            except BlockingIOError:
-                continue
-            except OSError:
-                data = b""
-            if data == b"":
-                raise self._ended()
-            self._unread += data or b""
-            if len(self._unread) > most:
-                raise UsageError(f"the agent answers with more than {most:,} bytes: an action has at most 4,096")
+        try:
+            self._line.settimeout(self._patience)
+            self._line.sendall(question)
+            while b"\n" not in self._unread:
+                self._line.settimeout(max(deadline - time.monotonic(), 1e-3))
+                if not (data := self._line.recv(1 << 16)):
+                    raise self._ended()
+                self._unread += data
+                if len(self._unread) > most:
+                    raise UsageError(f"the agent answers with more than {most:,} bytes: an action has at most 4,096")
+        except TimeoutError:
+            late = f"it gave no answer in {self._patience:g} seconds"
+            raise UsageError(f"the agent hangs: {late}; if it is only slow, allow more with --patience") from None
+        except OSError:
+            raise self._ended() from None
         answer, _, self._unread = self._unread.partition(b"\n")
         return answer
 
-    def _read_errors(self) -> None:
+    def _read_errors(self, errors: int) -> None:
         """Read what the agent prints, and keep the end of it: a full pipe would block the agent."""
-        data = os.read(self._errors, 1 << 16) if self._errors is not None else b""
-        if not data:
-            self._errors = None
-        self._printed = (self._printed + data)[-_KEPT:]
+        with open(errors, "rb", buffering=0) as printed:
+            while data := printed.read(1 << 16):
+                self._printed = (self._printed + data)[-_KEPT:]
 
     def _ended(self) -> UsageError:
-        deadline = time.monotonic() + 1
-        while self._errors is not None and select.select([self._errors], [], [], deadline - time.monotonic())[0]:
-            self._read_errors()
-            if time.monotonic() > deadline:
-                break
+        self._reader.join(1)
         last = self._printed.decode(errors="replace").strip().rpartition("\n")[2]
         return UsageError(one_line(f"the agent's process ended in the middle of the audit{': ' * bool(last)}{last}"))
 

@@ -26,7 +26,7 @@ from markupsafe import Markup
 
 from leaderboard.baselines import note_rerun, play_baseline
 from leaderboard.result import KindScore, by_kind, kinds_of
-from leaderboard.schema import REFERENCE_LINES, SUBMISSION_FILE, one_line, read_bounded
+from leaderboard.schema import REFERENCE_LINES, SUBMISSION_FILE, one_line
 from leaderboard.site.entries import answers_told, failures, files_of, player_of, write_players
 from leaderboard.site.episodes import SHOWN, script_of, shown_episodes, viewed
 from leaderboard.site.exports import as_csv, as_json, as_of, bibtex, latex, markdown, repacked
@@ -43,7 +43,7 @@ from natlang_envs.evaluation.agents import baseline_names
 from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import Score
-from natlang_envs.files import whole_folder
+from natlang_envs.files import read_plain, whole_folder
 
 INDEX_FILE = "index.html"
 LIVE_FILE = "live.html"
@@ -231,7 +231,7 @@ def _write_entry(
 ) -> None:
     entry = row.entry
     recording = row.folder / TRAJECTORIES_FILE
-    if sha256(read_bounded(recording, MAX_TRAJECTORIES_BYTES)) != entry.submission.trajectories_sha256:
+    if sha256(read_plain(recording, MAX_TRAJECTORIES_BYTES)) != entry.submission.trajectories_sha256:
         raise UsageError(one_line(f"{row.folder} was changed while the site was built: build it again"))
     numbers = shown_episodes(entry.result, entry.protocol, kinds)
     page = _render(
@@ -262,10 +262,8 @@ def _write_entry(
 def _index(entry: Verified, numbers: list[int]) -> list[tuple[int, str, int, int]]:
     """Return number from 1, task, run and success of the episodes that are shown, for the viewer's list."""
     plays = [*entry.protocol.plays(entry.submission.run.runs)]
-    return [
-        (number + 1, plays[number][0].task_id, plays[number][1], int(entry.result.outcomes[number]))
-        for number in numbers
-    ]
+    outcomes = entry.result.outcomes
+    return [(number + 1, plays[number][0].task_id, plays[number][1], int(outcomes[number])) for number in numbers]
 
 
 @cache
@@ -278,13 +276,8 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    filters: dict[str, Callable[..., str]] = {
-        "percent": percent,
-        "interval": _interval,
-        "count": count,
-        "p": "{:.2f}".format,
-    }
-    environment.filters.update(filters)  # pyright: ignore[reportUnknownMemberType]
+    filters: dict[str, Callable[..., str]] = {"percent": percent, "interval": _interval, "count": count}
+    environment.filters.update({**filters, "p": "{:.2f}".format})  # pyright: ignore[reportUnknownMemberType]
     return environment
 
 

@@ -39,12 +39,8 @@ class LiveRow:
     @property
     def outcomes(self) -> dict[str, list[bool]]:
         """Whether each episode of the rounds that it played was a success, by month and task."""
-        return {
-            f"{month} {task}": found
-            for month, row in self.rounds
-            if row is not None
-            for task, found in row.entry.by_task.items()
-        }
+        played = [(month, row) for month, row in self.rounds if row is not None]
+        return {f"{month} {task}": found for month, row in played for task, found in row.entry.by_task.items()}
 
 
 @dataclass(frozen=True)

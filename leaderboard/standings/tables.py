@@ -176,7 +176,8 @@ def _board(name: str, submissions: Path) -> Protocol | None:
 
 def _left_out(submissions: Path, folder: Path, path: str, error: UsageError) -> _Found:
     protocol = _board("/".join(path.split("/")[:2]), submissions)
-    return _Found(folder, path, protocol, None, one_line(str(error).removeprefix(f"{folder}: ")), broken=True)
+    problem = str(error).removeprefix(f"{folder}: ").removeprefix(f"{folder}/")
+    return _Found(folder, path, protocol, None, one_line(problem), broken=True)
 
 
 def _check_current(path: Path, what: str, digests: dict[str, str], known: dict[str, Verified | None]) -> None:
@@ -244,11 +245,8 @@ def _row(found: _Found, entry: Verified, badges: Badges, log: list[Adjudication]
     notes = tuple(each for each in log if each.entry == path)
     rerun, audited = path in badges.rerun, path in badges.audited
     reference = submission.is_reference and rerun
-    same = [
-        each.path.rpartition("/")[2]
-        for each in board
-        if each.entry and each is not found and each.entry.result.actions_sha256 == entry.result.actions_sha256
-    ]
+    others = {each.path.rpartition("/")[2]: each.entry for each in board if each.entry and each is not found}
+    same = [name for name, each in others.items() if each.result.actions_sha256 == entry.result.actions_sha256]
     reasons = [f"taken out of the ranking on {each.date}: {each.reason}" for each in notes if each.action == "unrank"]
     if not (rerun or audited):
         reasons.append("not audited")
