@@ -12,7 +12,7 @@ from natlang_envs.repository.navigation import Navigation
 from natlang_envs.repository.texts import EXIT, MAX_COMMANDS, check_budget, max_observation
 from natlang_envs.repository.tree import Repository
 from natlang_envs.tasks import Tasks
-from natlang_envs.why import Feedback
+from natlang_envs.why import Feedback, Why
 
 
 class AskedTask(Protocol):
@@ -54,6 +54,12 @@ class AskedOfFiles(Asked, Protocol):
 
     @property
     def navigation(self) -> Navigation: ...
+
+    def why(self, command: str, outcome: Outcome) -> Why | None:
+        """Return why a command did nothing, or ended the episode without success."""
+        ...
+
+    def safe_commands(self) -> tuple[str, ...]: ...
 
 
 T = TypeVar("T", bound=Tasks)
@@ -146,3 +152,10 @@ class FileQuestionEnv(AskingEnv[ExploreTasks, F]):
     def goal(self) -> ExploreTask:
         """The current task with its targets (privileged knowledge)."""
         return self._episode.goal
+
+    def _explain(self, command: str, outcome: Outcome) -> Why | None:
+        return self._episode.why(command, outcome)
+
+    def safe_commands(self) -> tuple[str, ...]:
+        """Return the commands that do not lose at once: no `exit`, no `id` or answer that is wrong (privileged)."""
+        return self._episode.safe_commands()

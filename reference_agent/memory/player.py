@@ -31,7 +31,6 @@ from reference_agent.memory.exploring import (
     explore,
     in_lists,
     lists_of,
-    name,
 )
 from reference_agent.memory.judging import Judgement, LiftJudge, Scale, ShownPart, WordJudge, shown_text
 from reference_agent.memory.names import NameMemory
@@ -42,6 +41,7 @@ from reference_agent.memory.plan import (
     choose,
     goals,
     located,
+    name,
     recognise,
     standing,
 )
