@@ -201,7 +201,6 @@ class AnswerEpisode:
 
 
 def verdict(score: AnswerScore) -> str:
-    """Return what an answer was worth in words."""
     cited = "a citation supports it" if score.cited else "no citation supports it"
     if score.success:
         return "The answer is right, and a citation supports it."

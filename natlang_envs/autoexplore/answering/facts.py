@@ -15,12 +15,12 @@ _SMALL = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
     "eighteen nineteen"
 )
+_TENS = "zero ten twenty thirty forty fifty sixty seventy eighty ninety"
 _NUMBER_WORDS: Final = {
+    **{word: Decimal(10 * value) for value, word in enumerate(_TENS.split())},
     **{word: Decimal(value) for value, word in enumerate(_SMALL.split())},
-    **{word: Decimal(10 * value) for value, word in enumerate(["twenty", "thirty", "forty", "fifty"], 2)},
-    **{word: Decimal(10 * value) for value, word in enumerate(["sixty", "seventy", "eighty", "ninety"], 6)},
+    "half": Decimal("0.5"),
 }
-_NUMBER_WORDS["half"] = Decimal("0.5")
 _MULTIPLES: Final = {"hundred": Decimal(100), "thousand": Decimal(1_000), "million": Decimal(1_000_000)}
 # The first name of a row is that of the dimension's unit; each name has the number of those units in one.
 _UNITS: Final = {
@@ -91,20 +91,20 @@ def tokens_of(text: str) -> tuple[Token, ...]:
         word = piece.casefold()
         value, unit = _value(word)
         before = found[-1] if found else None
+        joins = before is not None and before.unit == "" and before.clause == clause  # a number, with no comma between
         after = pieces[number + 1][0].casefold() if number + 1 < len(pieces) else ""
         if word in ("a", "an") and after in _A_UNIT and not (before and before.unit == ""):  # not "half an hour"
             found.append(Token("1", clause, "", False))
         elif value is not None:
-            if before and before.unit == "" and before.clause == clause and _joins(pieces[number - 1][0], word):
+            tens = _NUMBER_WORDS.get(pieces[number - 1][0].casefold(), Decimal(0)) if joins else Decimal(0)
+            if tens >= 20 and word in _NUMBER_WORDS and 0 < value < 10:
                 value += Decimal(found.pop().text)  # twenty five
             weak = word == "half" or (word == "one" and not _scale(after) and after not in _MULTIPLES)
             found.append(Token(_plain(value, word), clause, unit, not weak))
         elif word in _MULTIPLES:
-            times = (
-                Decimal(found.pop().text) if before and before.unit == "" and before.clause == clause else Decimal(1)
-            )
+            times = Decimal(found.pop().text if joins else 1)
             found.append(Token(_plain(times * _MULTIPLES[word], ""), clause, "", True))
-        elif (scale := _scale(word)) and before and before.unit == "" and before.clause == clause and word not in "$€£":
+        elif before and joins and (scale := _scale(word)) and word not in "$€£":
             found[-1] = before._replace(text=_plain(Decimal(before.text) * scale[1], ""), unit=scale[0])
         elif word not in _ARTICLES or quoted:
             named = _is_name(piece)
@@ -171,11 +171,6 @@ def _value(word: str) -> tuple[Decimal | None, str]:
 
 def _scale(word: str) -> tuple[str, Decimal] | None:
     return _SCALES.get(word) or (_SCALES.get(word.removesuffix("s")) if len(word) > 2 else None)
-
-
-def _joins(before: str, word: str) -> bool:
-    tens = _NUMBER_WORDS.get(before.casefold(), Decimal(0))
-    return word in _NUMBER_WORDS and tens >= 20 and 0 < _NUMBER_WORDS[word] < 10
 
 
 def _plain(value: Decimal, word: str) -> str:

@@ -31,8 +31,6 @@ DEPTHS = ("0-1", "2", "3+", "any")
 
 
 class LabelCheck(NamedTuple):
-    """What checking found."""
-
     problems: tuple[str, ...]  # one line each
     # The repositories whose files are not here: for their labels, what needs files was not checked.
     skipped: tuple[str, ...]
