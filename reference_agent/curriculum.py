@@ -185,8 +185,6 @@ def improves_no_more(number: int, curve: Sequence[dict[str, float]], patience: i
 
 
 class StageTasks:
-    """The training tasks of a stage."""
-
     def __init__(self, stage: Stage) -> None:
         self._stage, self._env = stage, stage.make()
         self._lengths: dict[str, int] = {}
@@ -207,5 +205,4 @@ class StageTasks:
         )
 
     def close(self) -> None:
-        """Close the environment that plans."""
         self._env.close()

@@ -253,15 +253,6 @@ def _written(
     ]
 
 
-def choice_chances(
-    policy: LanguageModel, state: str, commands: tuple[str, ...], reflection: str | None, known: PolicyAnswers
-) -> list[float]:
-    """Return the probability of each command at temperature 1, with labels in order, after this reflection."""
-    asked = (state, commands, reflection)
-    answer(policy, [asked], None, known)
-    return torch.softmax(known[asked].logits.float(), 0).tolist()
-
-
 def answer(
     policy: LanguageModel, asked: Sequence[Question], rng: np.random.Generator | None, known: PolicyAnswers
 ) -> None:
@@ -309,8 +300,11 @@ class PlayersAgent:
         ]
 
     def chances(self, view: evaluation.AgentInput, reflection: str | None) -> list[float]:
+        """Return the probability of each command at temperature 1, with labels in order, after this reflection."""
         self._forget()
-        return choice_chances(self._policy, self._state(view), view.admissible_commands, reflection, self._known)
+        asked = (self._state(view), view.admissible_commands, reflection)
+        answer(self._policy, [asked], None, self._known)
+        return torch.softmax(self._known[asked].logits.float(), 0).tolist()
 
     def _forget(self) -> None:
         if self._changes != (changes := self._policy.changes()) or len(self._known) > _REMEMBERED_ANSWERS:

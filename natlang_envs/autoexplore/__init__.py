@@ -4,7 +4,6 @@ env, episode     the environment, and the rules of one episode
 causes           why a command does nothing, and what was meant
 asking           what its kinds of environments share
 tasks            questions and their answers: embedded, labelled, or your own
-search           the walk of a search, from which baseline agents are made
 baselines        BM25 and depth-first search
 protocols        writes the evaluation protocols
 searching/       AutoExplore-Search: a search command in place of folders

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from natlang_envs.autoexplore.episode import GOAL_REWARD
 from natlang_envs.autoexplore.tasks import FAMILY, ExploreTask, ExploreTasks, kinds_of_task
@@ -12,19 +12,20 @@ from natlang_envs.repository.navigation import Navigation
 from natlang_envs.repository.texts import EXIT, MAX_COMMANDS, check_budget, max_observation
 from natlang_envs.repository.tree import Repository
 from natlang_envs.tasks import Tasks
-from natlang_envs.why import Feedback
+from natlang_envs.why import Feedback, Why
+
+if TYPE_CHECKING:
+    from natlang_envs.autoexplore.answering.episode import AnswerEpisode
+    from natlang_envs.autoexplore.episode import ExploreEpisode
+    from natlang_envs.autoexplore.searching.episode import SearchEpisode
 
 
 class AskedTask(Protocol):
-    """A task that asks something."""
-
     @property
     def question(self) -> str: ...
 
 
 class Asked(Protocol):
-    """An episode of a question."""
-
     task: str
 
     @property
@@ -46,19 +47,9 @@ class Asked(Protocol):
     def set_state(self, state: tuple[Any, ...]) -> None: ...
 
 
-class AskedOfFiles(Asked, Protocol):
-    """An episode of a question that files answer."""
-
-    @property
-    def goal(self) -> ExploreTask: ...
-
-    @property
-    def navigation(self) -> Navigation: ...
-
-
 T = TypeVar("T", bound=Tasks)
 E = TypeVar("E", bound=Asked)
-F = TypeVar("F", bound=AskedOfFiles)
+F = TypeVar("F", bound="ExploreEpisode | SearchEpisode | AnswerEpisode")
 
 
 class AskingEnv(NatLangEnv, Generic[T, E]):
@@ -146,3 +137,10 @@ class FileQuestionEnv(AskingEnv[ExploreTasks, F]):
     def goal(self) -> ExploreTask:
         """The current task with its targets (privileged knowledge)."""
         return self._episode.goal
+
+    def _explain(self, command: str, outcome: Outcome) -> Why | None:
+        return self._episode.why(command, outcome)
+
+    def safe_commands(self) -> tuple[str, ...]:
+        """Return the commands that do not lose at once: no `exit`, no `id` or answer that is wrong (privileged)."""
+        return self._episode.safe_commands()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
 from typing import Final, Protocol
 
 from natlang_envs.env import Outcome
@@ -29,28 +28,12 @@ WHOLE: Final = {
 FILLING: Final = frozenset(("to", "into", "the", "folder", "file", "directory", "in"))
 QUOTES: Final = " \t\r\n'\"`"
 
-LOST_SEARCHES: Final = {
-    "id": Why("wrong answer", "This file does not answer the question."),
-    "exit": Why("left", "The search ended without an answer."),
-}
-
 
 class HasKind(Protocol):
     """The effect of a listed command."""
 
     @property
     def kind(self) -> str: ...
-
-
-def why(place: FolderPage, command: str, outcome: Outcome) -> Why | None:
-    """Return why a command did nothing, or ended the search without success.
-
-    Args:
-        place: Where the player is after the command.
-        command: As given.
-        outcome: What it led to.
-    """
-    return unknown_or_lost(command, outcome, place.moves, partial(_worded, place), LOST_SEARCHES)
 
 
 def unknown_or_lost(
@@ -68,7 +51,8 @@ def unknown_or_lost(
     return lost.get(effects[command].kind)
 
 
-def _worded(place: FolderPage, command: str) -> Why:
+def worded(place: FolderPage, command: str) -> Why:
+    """Return why a command is not understood in a place."""
     plain = " ".join(command.split()).strip(QUOTES)
     lower = plain.lower()
     if not plain:
@@ -88,7 +72,7 @@ def _worded(place: FolderPage, command: str) -> Why:
         return no_verb(said, rest, place.moves)
     if not name.strip("./~"):
         return Why("already there" if name else "incomplete", "A command names a folder or a file of this place.")
-    return _named(place, said, verb, name, plain == command)
+    return _named(place, said, verb, name)
 
 
 def no_verb(said: str, rest: Sequence[str], moves: Collection[str]) -> Why:
@@ -100,7 +84,7 @@ def no_verb(said: str, rest: Sequence[str], moves: Collection[str]) -> Why:
     return Why("spelling" if found else "no such verb", words, meant if meant in moves else "")
 
 
-def _named(place: FolderPage, said: str, verb: str, name: str, as_given: bool) -> Why:
+def _named(place: FolderPage, said: str, verb: str, name: str) -> Why:
     here = {command.partition(" ")[2]: command for command in place.moves if command.startswith(("cd ", "cat "))}
     short = name.removeprefix("./").strip("/")
     folder = place.key[0]

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from natlang_envs.autoexplore.asking import FileQuestionEnv
-from natlang_envs.autoexplore.causes import why
 from natlang_envs.autoexplore.dataset.labels import Wording
 from natlang_envs.autoexplore.episode import HORIZON, ExploreEpisode
 from natlang_envs.autoexplore.tasks import ExploreSplit, ExploreTask, make_tasks
-from natlang_envs.env import Outcome
 from natlang_envs.repository.texts import FILE_BUDGET
-from natlang_envs.why import Feedback, Why
+from natlang_envs.why import Feedback
 
 
 class AutoExploreEnv(FileQuestionEnv[ExploreEpisode]):
@@ -94,17 +92,6 @@ class AutoExploreEnv(FileQuestionEnv[ExploreEpisode]):
 
     def _episode_of(self, task: ExploreTask) -> ExploreEpisode:
         return ExploreEpisode(task, self._budget)
-
-    def _explain(self, command: str, outcome: Outcome) -> Why | None:
-        return why(self._episode.place, command, outcome)
-
-    def safe_commands(self) -> tuple[str, ...]:
-        """Return the commands that do not lose at once: no `exit`, no `id` of a wrong file (privileged knowledge)."""
-        targets = self._episode.goal.targets
-        moves = self._episode.place.moves.items()
-        return tuple(
-            command for command, move in moves if move.kind != "exit" and (move.kind != "id" or move.path in targets)
-        )
 
     def oracle(self) -> list[str]:
         """Return the fewest commands to the `id` of the nearest target, by search; `cat` is not needed for it."""

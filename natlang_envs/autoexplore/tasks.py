@@ -65,8 +65,6 @@ class ExploreTask(NamedTuple):
 
 
 class ExploreTasks(TaskList):
-    """Tasks that can be loaded by id."""
-
     def __init__(self, tasks: Iterable[ExploreTask], split: str = "all") -> None:
         self._tasks = {task.id: task for task in tasks}
         super().__init__(FAMILY, sorted(self._tasks), "all")

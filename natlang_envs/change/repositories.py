@@ -48,7 +48,6 @@ class RepositoryEntry:
 
     @property
     def folder(self) -> Path:
-        """The folder of its files."""
         if self.pin is None:
             return data_folder() / "services" / self.name
         if not self.pin.is_cached:

@@ -169,7 +169,7 @@ BUILT_IN: dict[str, Callable[[], Agent]] = {
     "oracle": OracleAgent,
     "reference": OracleAgent,
     "bm25": _from("natlang_envs.autoexplore.baselines", "Bm25Agent"),
-    "depth-first": _from("natlang_envs.autoexplore.search", "DepthFirstAgent"),
+    "depth-first": _from("natlang_envs.autoexplore.baselines", "DepthFirstAgent"),
     "first-hit": _from("natlang_envs.autoexplore.searching.agents", "FirstHitAgent"),
     "first-hit-reader": _from("natlang_envs.autoexplore.searching.agents", "FirstHitReaderAgent"),
     "best-line": _from("natlang_envs.autoexplore.answering.agents", "BestLineAgent"),

@@ -89,7 +89,6 @@ class Candidates(NamedTuple):
 
 
 def rank(postings: Postings, question: str) -> Ranking:
-    """Rank the files that have something of a question."""
     paths, features, rarity = candidates(postings, question)
     if not paths:
         return Ranking({}, {}, rarity)

@@ -98,8 +98,6 @@ class Choices(NamedTuple):
 
 def rewards_to_go(rewards: Sequence[float], scale: float, discount: float = 1.0) -> NDArray[np.float64]:
     """Return Σ_{t ≥ h} discount^(t - h) r_t / scale for every step h."""
-    if discount == 1.0:
-        return np.cumsum(np.asarray(rewards)[::-1])[::-1] / scale
     following, gained = 0.0, list[float]()
     for reward in reversed(rewards):
         following = reward + discount * following

@@ -140,7 +140,6 @@ class LikelihoodAgent:
 
 
 def _entries(place: PagePosition, commands: Sequence[str]) -> Iterator[ListedEntry]:
-    """Yield what is listed in a place."""
     for command in commands:
         verb, _, name = command.partition(" ")
         if command == NEXT:

@@ -24,7 +24,7 @@ from natlang_envs.repository.texts import NEXT
 from natlang_envs.repository.walk import PagePosition, Walk, WalkHistory, path_of
 from natlang_envs.repository.words import content_words, stem
 from reference_agent.memory.names import NameMemory, words_asked
-from reference_agent.memory.plan import Candidate, FileGoal, PlanWeights, RecallSituation, goals, standing
+from reference_agent.memory.plan import Candidate, FileGoal, PlanWeights, RecallSituation, best_place, goals
 
 LOOKED_AT = 3  # files of those that were read, the best by words, which a language model judges
 # Logits of names, chosen on the questions of train, whose repositories were left out of the memory, and of validation.
@@ -130,11 +130,8 @@ def explore(
     situation: RecallSituation, unopened: Sequence[Unopened], settings: PlanWeights
 ) -> FileGoal | Unopened | None:
     """Return what to open or read: most is hoped of it for its steps, and the way back is left. None: name a file."""
-    stands = standing(situation, settings)
-    best = max(stands, key=lambda path: stands[path], default=None)
-    there = next((each.listed for each in situation.candidates if each.path == best), None)
-    found: list[tuple[float, str, FileGoal | Unopened]] = []
-    found += [
+    there = best_place(situation, settings)
+    found: list[tuple[float, str, FileGoal | Unopened]] = [
         (goal.candidate.belief - math.log(goal.steps), goal.candidate.path, goal)
         for goal in goals(situation, settings._replace(files=len(situation.candidates)))
         if goal.verb == "cat"
@@ -144,15 +141,6 @@ def explore(
         if steps + 1 + back <= situation.left:
             found.append((each.hope - math.log(steps + _AHEAD), each.command, each))
     return max(found, key=lambda each: each[:2])[2] if found else None
-
-
-def name(situation: RecallSituation, settings: PlanWeights) -> FileGoal | None:
-    """Return the file to name: the best that was judged, else the most hoped of; None where steps lead to none."""
-    stands = standing(situation, settings)
-    named = [each for each in goals(situation, settings) if each.verb == "id"]
-    return max(
-        named, key=lambda goal: (stands.get(goal.candidate.path, float("-inf")), -goal.candidate.rank), default=None
-    )
 
 
 class SearchWalk(Walk):

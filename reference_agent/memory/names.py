@@ -151,7 +151,6 @@ class NameMemory:
         return np.array(file_of, np.int64), {word: np.array(each, np.int64) for word, each in named.items()}
 
     def _asked(self, word: str) -> Places:
-        """Return the files that were asked about with a word."""
         if word not in self._asked_with:
             number = self.number_of.get(word)
             places = self.places[self.begins[number] : self.begins[number + 1]] if number is not None else []
@@ -207,7 +206,6 @@ class NameMemory:
 
     @classmethod
     def read(cls, path: Path) -> NameMemory:
-        """Read a file of `write`."""
         return cls.of(path.read_bytes() if path.is_file() else b"", path)
 
     @classmethod

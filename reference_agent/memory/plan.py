@@ -139,12 +139,16 @@ def standing(situation: RecallSituation, settings: PlanWeights) -> dict[str, flo
     }
 
 
+def best_place(situation: RecallSituation, settings: PlanWeights) -> PagePosition | None:
+    """Return where the file that looks best is listed; None where none was read."""
+    stands = standing(situation, settings)
+    best = max(stands, key=stands.__getitem__, default=None)
+    return next((each.listed for each in situation.candidates if each.path == best), None)
+
+
 def goals(situation: RecallSituation, settings: PlanWeights) -> list[FileGoal]:
     """Return all that the steps allow: files to read whose way back is left, and files to name."""
-    stands = standing(situation, settings)
-    best = max(stands, key=lambda path: stands[path], default=None)
-    there = next((each.listed for each in situation.candidates if each.path == best), None)
-    found: list[FileGoal] = []
+    found, there = list[FileGoal](), best_place(situation, settings)
     for each in situation.candidates[: settings.files]:
         steps, back = situation.way(each.listed), situation.way(there, each.listed) + 1 if there is not None else 1
         seen = len(situation.judgements.get(each.path, ()))
@@ -163,8 +167,7 @@ def goals(situation: RecallSituation, settings: PlanWeights) -> list[FileGoal]:
 
 def choose(situation: RecallSituation, settings: PlanWeights) -> FileGoal | None:
     """Return the next goal: read what is near and well remembered as long as steps allow, then name the best."""
-    found = goals(situation, settings)
-    reads = [each for each in found if each.verb == "cat"]
+    reads = [each for each in goals(situation, settings) if each.verb == "cat"]
     if reads:
         return min(
             reads,
@@ -173,8 +176,13 @@ def choose(situation: RecallSituation, settings: PlanWeights) -> FileGoal | None
                 goal.candidate.rank,
             ),
         )
+    return name(situation, settings)
+
+
+def name(situation: RecallSituation, settings: PlanWeights) -> FileGoal | None:
+    """Return the file to name: the best that was judged, else the best remembered or most hoped of."""
     stands = standing(situation, settings)
-    names = [each for each in found if each.verb == "id"]
+    names = [each for each in goals(situation, settings) if each.verb == "id"]
     return max(
         names, key=lambda goal: (stands.get(goal.candidate.path, float("-inf")), -goal.candidate.rank), default=None
     )

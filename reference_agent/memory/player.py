@@ -31,7 +31,6 @@ from reference_agent.memory.exploring import (
     explore,
     in_lists,
     lists_of,
-    name,
 )
 from reference_agent.memory.judging import Judgement, LiftJudge, Scale, ShownPart, WordJudge, shown_text
 from reference_agent.memory.names import NameMemory
@@ -42,6 +41,7 @@ from reference_agent.memory.plan import (
     choose,
     goals,
     located,
+    name,
     recognise,
     standing,
 )
@@ -278,20 +278,11 @@ def publish(path: Path, player: Path) -> None:
     published.publish(player, KIND, contents)
 
 
-def load(argument: str) -> RecallAgent:
-    """Return the agent of `recall:FILE` or `recall:FILE@MODEL`.
+def _loaded(argument: str, sampling: bool) -> RecallAgent:
+    """Return the agent of `recall:FILE` or `recall:FILE@MODEL`, or of `recall-sample`, whose goals are sampled.
 
     FILE is a memory, a folder of `reflect-rl recall` or a policy in it, or one of them published.
     """
-    return _loaded(argument, sampling=False)
-
-
-def load_sampling(argument: str) -> RecallAgent:
-    """Return the agent of `recall-sample:RUN` or `recall-sample:RUN@MODEL`: the policy's goals are sampled."""
-    return _loaded(argument, sampling=True)
-
-
-def _loaded(argument: str, sampling: bool) -> RecallAgent:
     name = "recall-sample" if sampling else "recall"
     path, model = published.split_model(argument)
     if not argument or argument.startswith("@"):
@@ -303,6 +294,9 @@ def _loaded(argument: str, sampling: bool) -> RecallAgent:
     if found.policy is None:
         raise UsageError(f"{path} has no policy whose goals could be sampled: write --agent recall:{argument}")
     return found.sampled()
+
+
+load, load_sampling = partial(_loaded, sampling=False), partial(_loaded, sampling=True)
 
 
 def remembering(path: Path, model: str, lifts: Path | None = None, name: str = "recall") -> RecallAgent:

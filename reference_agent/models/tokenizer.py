@@ -116,11 +116,9 @@ class PromptReader:
         return (*self._begin_ids, *self.encode(prompt)) if self._begin_ids else self.encode(prompt)
 
     def count(self, text: str) -> int:
-        """Return the number of tokens of a text."""
         return len(self.encode(text))
 
     def count_prompt(self, prompt: str) -> int:
-        """Return the number of tokens of a prompt."""
         return len(self._begin_ids) + self.count(prompt)
 
     def labels_for(self, commands: int) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from natlang_envs.evaluation.protocols import Episode, Protocol
 from natlang_envs.make_env import make_env
 from natlang_envs.tasks import split_beside
 from reference_agent.algorithms import algorithm_names
-from reference_agent.families.autoexplore.memory.settings import RecallTraining
+from reference_agent.families.autoexplore.memory.questions import RecallTraining
 from reference_agent.run.config import Config
 from reference_agent.run.config_file import EXPERIMENTS, load_config, preset_files, setting_value
 

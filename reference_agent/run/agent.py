@@ -8,6 +8,7 @@ the last of RL where another was better on validation. `reflect-rl:RUN` decodes 
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -42,5 +43,4 @@ def load(argument: str, sampling: bool = False) -> PlayersAgent:
     return trained_agent(path, sampling=sampling)
 
 
-def load_sampling(argument: str) -> PlayersAgent:
-    return load(argument, sampling=True)
+load_sampling = partial(load, sampling=True)

@@ -87,8 +87,8 @@ def recall(
     reflections: Annotated[bool, typer.Option(help="The policy is told what was read.")] = True,
 ) -> None:
     """Teach a player who remembers: a memory, imitation, then reward, chosen on known_validation. A run resumes."""
+    from reference_agent.families.autoexplore.memory.questions import RecallTraining
     from reference_agent.families.autoexplore.memory.run import train_player
-    from reference_agent.families.autoexplore.memory.settings import RecallTraining
     from reference_agent.run.progress import ProgressLines
 
     asked = questions_about(repositories)

@@ -26,8 +26,7 @@ def start(
     """Train players for a game of your own, and make a board of it."""
     # Imported here: torch takes seconds, and `--help` should not.
     from reference_agent.run.progress import ProgressLines, say
-    from reference_agent.start.board import check_board, make_board
-    from reference_agent.start.game import broken_promises, history_of, read_game
+    from reference_agent.start.game import broken_promises, check_board, history_of, make_board, read_game
     from reference_agent.start.training import GOAL, MODELS, Trainer, advice, models_here
 
     told = ProgressLines(say)

@@ -1,10 +1,16 @@
-"""A game in a file: its environment, its teacher, and whether it keeps the contract."""
+"""A game in a file: its environment, its teacher, whether it keeps the contract, and its board.
+
+The commands that make the board are printed as they can be typed again.
+"""
 
 from __future__ import annotations
 
 import inspect
+import json
 import re
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module, invalidate_caches
 from pathlib import Path
@@ -15,7 +21,7 @@ import gymnasium
 from natlang_envs.conformance import CHECKS, Case, NotApplicable
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError, reason, require_choice
-from natlang_envs.evaluation import protocol_names
+from natlang_envs.evaluation import Episode, Protocol, protocol_names
 from natlang_envs.files import write_whole
 from natlang_envs.make_env import importing_here, make_env
 from natlang_envs.prompt import History
@@ -28,6 +34,8 @@ from reference_agent.teachers.check import check_demonstrations, what_can_be_kno
 
 _SHORT_FIRST: tuple[History, ...] = (0, 1, "commands", "full")
 _FEW = 25  # trajectories by which it is chosen
+_MOST = 100  # tasks of a protocol
+_MODULES = {"natlang": "natlang_envs.cli", "natlang-leaderboard": "leaderboard"}
 _TEACHER = '''"""The teacher of {id}: says why, and what to do. The players learn its sentences.
 
 Let it say what follows from the state that the players see, such as "The key is in the attic. So I ...".
@@ -172,3 +180,50 @@ def demonstrations(game: GameFile, trajectories: int, history: History, split: s
     count = min(trajectories, len(game.tasks(split)))
     # A mistake that p(s) does not show is no lesson. What p(s) does not show is said once, by `history_of`.
     return CollectConfig(trajectories=count, policy_trajectories=count, negatives=1 if history else 0, unclear=1.0)
+
+
+def check_board() -> None:
+    """Raise `UsageError`, before anything is trained, if the leaderboard's packages are not installed."""
+    _run("natlang-leaderboard", "--help")
+
+
+def _run(name: str, *arguments: str) -> None:
+    command = [sys.executable, "-m", _MODULES[name], *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise UsageError(f"{name} {arguments[0]} failed: {said.removeprefix(f'{name}: ')}")
+
+
+def protocol_of_game(game: GameFile) -> Protocol:
+    """Return the protocol of a game: each task of the split test once, the first 100 at most."""
+    env = make_env(game.id, split="test")
+    tasks = game.tasks("test")[:_MOST]
+    episodes = tuple(Episode(task, seed) for seed, task in enumerate(tasks))
+    return Protocol(f"{game.name}/v1", game.id, {"split": "test"}, env.horizon, 1, episodes, "Test tasks, each once.")
+
+
+def make_board(game: GameFile, out: Path, facts: list[str], echo: Callable[[str], None]) -> float:
+    """Play the protocol of a game with the players in `out`, and make a board of it; return the share of games won.
+
+    Args:
+        game: The game.
+        out: The folder of the players, in which everything is written.
+        facts: Options of `natlang-leaderboard pack` about the players.
+        echo: Called with each command before it runs.
+    """
+    protocol, run, board = out / "protocol.json", out / "evaluation", out / "board"
+    write_whole(protocol, protocol_of_game(game).to_json().encode())
+    players, entries = f"players:{out / 'players'}", board / "submissions"
+    commands = [
+        ["natlang", "evaluate", "--agent", players, "--protocol", str(protocol), "--out", str(run)],
+        ["natlang-leaderboard", "pack", str(run), "--protocol", str(protocol), "--out", str(entries), *facts],
+        ["natlang-leaderboard", "build", "--submissions", str(entries), "--out", str(board / "site")],
+    ]
+    for command in commands:
+        echo("$ " + " ".join(f'"{each}"' if " " in each else each for each in command))
+        name, *arguments = command
+        _run(name, *arguments)
+    rows = json.loads((board / "site" / "leaderboard.json").read_text(encoding="utf-8"))
+    name = facts[facts.index("--name") + 1]
+    return next(float(each["success_rate"]) for each in rows if each["name"] == name)

@@ -298,5 +298,4 @@ def advice(result: Result, model: str, tasks: int) -> str:
 
 
 def models_here() -> list[str]:
-    """Return the names of the models that are on this machine."""
     return [each for each in MODELS if each == "tiny" or (cache_folder() / "models" / each).exists()]

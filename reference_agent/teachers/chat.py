@@ -64,8 +64,6 @@ def chat_options(config: TeacherConfig) -> ChatOptions:
 
 
 class Prompts(NamedTuple):
-    """Prompts of a chat model for a family."""
-
     system: str  # its role
     reflect: str  # p_reflect
     negative: str  # p_negative

@@ -38,8 +38,6 @@ _REPEATED = 0.1  # mean loss at which whole prompts take the place of short ones
 
 
 class WarmupLesson(NamedTuple):
-    """A lesson of the warm-up."""
-
     name: str
     steps: int
     loss: Callable[[Levels], tuple[Tensor, float]]  # of a step, and the value whose mean over the last is reported

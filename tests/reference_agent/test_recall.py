@@ -30,14 +30,13 @@ from natlang_envs.repository.texts import FILE_BUDGET
 from natlang_envs.repository.tree import open_repository
 from natlang_envs.repository.walk import PagePosition, Walk, WalkHistory
 from reference_agent.families.autoexplore.memory.learning import count, remember
-from reference_agent.families.autoexplore.memory.questions import RecallQuestions
+from reference_agent.families.autoexplore.memory.questions import RecallQuestions, RecallTraining
 from reference_agent.families.autoexplore.memory.run import (
     StageScore,
     claim_cell,
     train_cell,
     train_player,
 )
-from reference_agent.families.autoexplore.memory.settings import RecallTraining
 from reference_agent.families.autoexplore.memory.teaching import (
     PlayedGame,
     play,

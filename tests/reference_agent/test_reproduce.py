@@ -18,7 +18,7 @@ from natlang_envs.errors import UsageError
 from natlang_envs.files import only_process
 from reference_agent import processes
 from reference_agent.curriculum import Stage
-from reference_agent.families.autoexplore.memory.settings import RecallTraining
+from reference_agent.families.autoexplore.memory.questions import RecallTraining
 from reference_agent.paper.experiments import (
     METHODS,
     PRESETS,

@@ -24,7 +24,7 @@ from reference_agent import Players, PolicySFTConfig, SFTConfig, tiny_for
 from reference_agent.run.command import app
 from reference_agent.run.progress import ProgressLines
 from reference_agent.sft import Learned
-from reference_agent.start import board
+from reference_agent.start import game as game_file
 from reference_agent.start.game import GameFile, broken_promises, history_of, read_game
 from reference_agent.start.training import Result, Trainer, TriedPlayers, advice
 from reference_agent.tiny import own
@@ -213,7 +213,7 @@ def run(*arguments: str) -> tuple[int, str]:
 def test_a_trained_game_has_a_protocol_and_a_board_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     made = TriedPlayers("tiny", Players.of(history=0), SFTConfig(steps=1), PolicySFTConfig(steps=1), True)
     monkeypatch.setattr(Trainer, "train", lambda self: (made, Result(0.1, 0.5, 1.0, FOLLOWS, 25)))
-    monkeypatch.setattr(board, "_run", lambda *command: ended.append(run_here(*command).returncode))
+    monkeypatch.setattr(game_file, "_run", lambda *command: ended.append(run_here(*command).returncode))
     ended = list[int]()
     code, told = run(str(game()), "--model", "tiny")
     assert (code, ended) == (0, [0] * 4), "the board's help, an evaluation, its entry and its site"

@@ -168,8 +168,6 @@ _EFFECTS: Final[tuple[Effect, ...]] = (
     use,
     cut,
 )
-
-
 _CODES: Final[dict[Effect, int]] = {effect: number << 2 * _BITS for number, effect in enumerate(_EFFECTS)}
 
 

@@ -16,11 +16,10 @@ from natlang_envs.autoexplore.searching.episode import SearchEpisode
 from natlang_envs.autoexplore.searching.listing import MAX_LIST
 from natlang_envs.autoexplore.tasks import ExploreSplit, ExploreTask, make_tasks
 from natlang_envs.copilot.shell import Shell
-from natlang_envs.env import Outcome
 from natlang_envs.errors import UsageError, check_flag, require_choice
 from natlang_envs.repository.texts import EXIT, FILE_BUDGET
 from natlang_envs.repository.tree import open_repository
-from natlang_envs.why import Feedback, Why
+from natlang_envs.why import Feedback
 
 _CITED = 20_000  # characters of the citations and the answer so far
 
@@ -121,14 +120,6 @@ class AutoExploreAnswerEnv(FileQuestionEnv[AnswerEpisode]):
         inner = SearchEpisode(task, "lines", self._budget) if self._search else ExploreEpisode(task, self._budget)
         label, key = embedded_answers()[task.id] if task.label is None else (task.label, self._keys[task.id])
         return AnswerEpisode(inner, label, key, self._form)
-
-    def _explain(self, command: str, outcome: Outcome) -> Why | None:
-        return self._episode.why(command, outcome)
-
-    def safe_commands(self) -> tuple[str, ...]:
-        """Return the commands that do not lose at once: no `exit`, no `done` (privileged knowledge)."""
-        right = self._episode.scored(" ".join(self._episode.picks), self._episode.citations).success
-        return tuple(each for each in self._episode.commands if each != EXIT and (right or each != "done"))
 
     def reference(self) -> list[str]:
         """Return a short way to the label's own answer; `exit` alone where none is found."""

@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final, Literal, NamedTuple
 
-from natlang_envs.autoexplore import causes
 from natlang_envs.autoexplore.answering.keys import AnswerKey
 from natlang_envs.autoexplore.answering.passages import Passage, lines_shown, numbered_text, passages, picks_of
 from natlang_envs.autoexplore.answering.score import (
@@ -17,10 +16,8 @@ from natlang_envs.autoexplore.answering.score import (
     file_lines,
     score_answer,
 )
-from natlang_envs.autoexplore.causes import LOST_SEARCHES
 from natlang_envs.autoexplore.dataset.labels import Label
-from natlang_envs.autoexplore.episode import GOAL_REWARD, ExploreEpisode, stepped
-from natlang_envs.autoexplore.searching import causes as searching
+from natlang_envs.autoexplore.episode import GOAL_REWARD, LOST, ExploreEpisode, stepped
 from natlang_envs.autoexplore.searching.episode import SearchEpisode
 from natlang_envs.env import Outcome
 from natlang_envs.errors import UsageError
@@ -174,7 +171,7 @@ class AnswerEpisode:
             if not outcome.terminated or outcome.success:
                 return None
             if command == EXIT:
-                return LOST_SEARCHES["exit"]
+                return LOST["exit"]
             return Why("wrong answer", "The answer is not right, or no citation supports it.") if self.score else None
         if verb in ("id", "answer", "cite", "quote", "pick", "done"):
             ends = "an answer ends the search: answer TEXT" if self.form == "text" else "done gives the words picked"
@@ -184,9 +181,11 @@ class AnswerEpisode:
             return Why(
                 "spelling" if meant else "not offered", "Only what is listed can be done in an open file.", meant
             )
-        if isinstance(self.inner, ExploreEpisode):
-            return causes.why(self.inner.place, command, outcome)
-        return searching.why(self.inner, command, outcome)
+        return self.inner.why(command, outcome)
+
+    def safe_commands(self) -> tuple[str, ...]:
+        right = self.scored(" ".join(self.picks), self.citations).success
+        return tuple(each for each in self.commands if each != EXIT and (right or each != DONE))
 
     def state(self) -> tuple[Any, ...]:
         opened = None if self.opened is None else tuple(self.opened)
@@ -202,7 +201,6 @@ class AnswerEpisode:
 
 
 def verdict(score: AnswerScore) -> str:
-    """Return what an answer was worth in words."""
     cited = "a citation supports it" if score.cited else "no citation supports it"
     if score.success:
         return "The answer is right, and a citation supports it."

@@ -246,7 +246,6 @@ def _polarities(tokens: tuple[Token, ...]) -> Iterator[str]:
 
 
 def says_all(key: AnswerKey, text: str) -> bool:
-    """Return whether a text says every atom of a key."""
     return not _missing(key, tokens_of(text))
 
 

@@ -6,9 +6,7 @@ fetch            brings a repository into the cache
 unpack           unpacks archives that nobody trusts
 labels           a question, its targets, and the evidence
 shipped          the dataset's own labels, a file for each split; evidence that is not quoted, for its licence
-known            known repositories: the questions held out of train
-checks           the rules that every label satisfies
-near_duplicates  questions that are nearly the same
+checks           the rules that every label satisfies, and questions that are nearly the same
 report           checks, counts and simple searchers over all labels
 blind_review     a second reading that does not know the answers
 export           state-action pairs, and the published form

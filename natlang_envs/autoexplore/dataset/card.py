@@ -17,7 +17,6 @@ from natlang_envs.autoexplore.dataset.blind_review import (
     readings_file,
 )
 from natlang_envs.autoexplore.dataset.catalogue import COFFEE, catalogue
-from natlang_envs.autoexplore.dataset.known import VALIDATION
 from natlang_envs.autoexplore.dataset.labels import PARTS, WORDINGS, Label, Wording
 from natlang_envs.autoexplore.dataset.report import (
     Parts,
@@ -28,7 +27,7 @@ from natlang_envs.autoexplore.dataset.report import (
     seen_by_players,
     wordings_of,
 )
-from natlang_envs.autoexplore.dataset.shipped import RESTRICTIONS
+from natlang_envs.autoexplore.dataset.shipped import RESTRICTIONS, VALIDATION
 from natlang_envs.autoexplore.episode import HORIZON
 from natlang_envs.tasks import SPLITS
 

@@ -28,8 +28,6 @@ def data_folder() -> Path:
 
 @dataclass(frozen=True)
 class PinnedRepository:
-    """A repository of the dataset."""
-
     name: str  # its name in the dataset, and in the packaging index
     version: str  # the version that is pinned
     licence: str  # its SPDX identifier

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from natlang_envs.autoexplore.baselines import DepthFirstSearch
 from natlang_envs.autoexplore.dataset.catalogue import catalogue, repository_folder
 from natlang_envs.autoexplore.dataset.checks import (
     duplicate_problems,
@@ -19,7 +20,6 @@ from natlang_envs.autoexplore.dataset.checks import (
 )
 from natlang_envs.autoexplore.dataset.labels import PARTS, WORDINGS, Label, Part, Wording
 from natlang_envs.autoexplore.episode import HORIZON, ExploreEpisode
-from natlang_envs.autoexplore.search import DepthFirstSearch
 from natlang_envs.autoexplore.tasks import ExploreTask
 from natlang_envs.evaluation.statistics import Interval, wilson
 from natlang_envs.repository.texts import FILE_BUDGET
@@ -31,8 +31,6 @@ DEPTHS = ("0-1", "2", "3+", "any")
 
 
 class LabelCheck(NamedTuple):
-    """What checking found."""
-
     problems: tuple[str, ...]  # one line each
     # The repositories whose files are not here: for their labels, what needs files was not checked.
     skipped: tuple[str, ...]

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from natlang_envs.autoexplore.dataset.catalogue import catalogue, data_folder
-from natlang_envs.autoexplore.dataset.known import known_validation
 from natlang_envs.autoexplore.dataset.labels import (
     KNOWN_SPLITS,
     PARTS,
@@ -28,6 +28,9 @@ from natlang_envs.autoexplore.dataset.labels import (
     read_record,
 )
 from natlang_envs.errors import require_choice
+from natlang_envs.tasks import hash_fraction
+
+VALIDATION = 150  # known questions; as on the boards, half are about files that no question of known_train is about
 
 
 class Restriction(NamedTuple):
@@ -75,6 +78,24 @@ def load_labels(part: Part | KnownSplit) -> tuple[Label, ...]:
         held_out = frozenset(label.id for label in load_labels("known_validation"))
         return tuple(label for label in load_labels("train") if label.id not in held_out)
     return tuple(read_shipped(part_file(part)))
+
+
+def known_validation(train: Sequence[Label]) -> tuple[Label, ...]:
+    """Return the questions of train that are held out for choosing settings, in the order of a hash of their ids.
+
+    Half are about files that further training questions are about, and half about files that none else is about; no
+    two are about one file.
+    """
+    asked = Counter((label.repository, path) for label in train for path in label.targets)
+    taken: set[tuple[str, str]] = set()
+    chosen: dict[bool, list[Label]] = {True: [], False: []}
+    for label in sorted(train, key=lambda each: hash_fraction(f"known_validation/{each.id}")):
+        files = {(label.repository, path) for path in label.targets}
+        group = chosen[any(asked[file] > 1 for file in files)]
+        if len(group) < VALIDATION // 2 and not files & taken:
+            group.append(label)
+            taken |= files
+    return tuple(label for label in train if any(label in group for group in chosen.values()))
 
 
 def read_shipped(path: Path) -> list[Label]:

@@ -4,7 +4,6 @@ env, episode     the environment, and the rules of one episode
 causes           why a command does nothing, and what was meant
 listing          lists, texts and commands of a question, shared in the process
 line_index       the lines of a repository by their words
-offers           further words that a player may search for
 agents           baselines that learn nothing
 plan             the fewest commands to a file
 """

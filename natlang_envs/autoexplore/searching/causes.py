@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Collection
 from typing import Final
 
-from natlang_envs.autoexplore.causes import (
-    FILLING,
-    LOST_SEARCHES,
-    QUOTES,
-    VERBS,
-    WHOLE,
-    no_verb,
-    spelt,
-    unknown_or_lost,
-)
-from natlang_envs.autoexplore.searching.episode import SearchEpisode
-from natlang_envs.autoexplore.searching.listing import AGAIN
-from natlang_envs.env import Outcome
+from natlang_envs.autoexplore.causes import FILLING, QUOTES, VERBS, WHOLE, no_verb, spelt
+from natlang_envs.autoexplore.searching.listing import AGAIN, Order, Words
 from natlang_envs.repository.words import stem
 from natlang_envs.why import Why
 
@@ -29,26 +18,16 @@ _VERBS: Final = {
 _FILLING: Final = FILLING | {"for", "word", "path"}
 
 
-def why(episode: SearchEpisode, command: str, outcome: Outcome) -> Why | None:
-    """Return why a command did nothing, or ended the search without success.
-
-    Args:
-        episode: As it is after the command.
-        command: As given.
-        outcome: What it led to.
-    """
-    return unknown_or_lost(command, outcome, episode.moves, partial(_worded, episode), LOST_SEARCHES)
-
-
-def _worded(episode: SearchEpisode, command: str) -> Why:
+def worded(commands: Collection[str], words: Words, order: Order, command: str) -> Why:
+    """Return why a command is not understood beside the listed ones, after a search for some words."""
     plain = " ".join(command.split()).strip(QUOTES)
     lower = plain.lower()
     if not plain:
         return Why("no command", "There is no command in this.")
     whole = WHOLE.get(lower, lower)
-    if whole in episode.moves:
+    if whole in commands:
         return Why("spelling" if whole == lower else "other verb", "It is written otherwise.", whole)
-    if whole == AGAIN and episode.view.order == "ranked":
+    if whole == AGAIN and order == "ranked":
         return Why("already there", "Nothing is searched for yet.")
     said, *rest = plain.split(" ")
     verb = _VERBS.get(said.lower())
@@ -56,19 +35,19 @@ def _worded(episode: SearchEpisode, command: str) -> Why:
         rest = rest[1:]
     name = " ".join(rest).strip(QUOTES)
     if verb is None:
-        return no_verb(said, rest, episode.moves)
+        return no_verb(said, rest, commands)
     if not name:
         return Why("incomplete", "A command names a word or a file.")
     exact = said == verb
-    return _searched(episode, exact, name) if verb == "search" else _named(episode, exact, verb, name)
+    return _searched(commands, words, exact, name) if verb == "search" else _named(commands, exact, verb, name)
 
 
-def _searched(episode: SearchEpisode, exact: bool, name: str) -> Why:
-    offered = {each.partition(" ")[2]: each for each in episode.moves if each.startswith("search ") and each != AGAIN}
+def _searched(commands: Collection[str], words: Words, exact: bool, name: str) -> Why:
+    offered = {each.partition(" ")[2]: each for each in commands if each.startswith("search ") and each != AGAIN}
     found = spelt(offered, name) or next((each for each in offered if stem(each) == stem(name.lower())), None)
     if found:
         return Why("spelling" if exact or found != name else "other verb", "It is written otherwise.", offered[found])
-    if stem(name.lower()) in map(stem, episode.words):
+    if stem(name.lower()) in map(stem, words):
         return Why("already there", "This is searched for already.")
     parts = [spelt(offered, each) for each in name.split(" ")]
     one = next(filter(None, parts), None)
@@ -77,17 +56,17 @@ def _searched(episode: SearchEpisode, exact: bool, name: str) -> Why:
     return Why("not offered", "Only the words that are listed can be searched for.")
 
 
-def _named(episode: SearchEpisode, exact: bool, verb: str, name: str) -> Why:
-    paths = dict.fromkeys(each.partition(" ")[2] for each in episode.moves if each.startswith(("cat ", "id ")))
+def _named(commands: Collection[str], exact: bool, verb: str, name: str) -> Why:
+    paths = dict.fromkeys(each.partition(" ")[2] for each in commands if each.startswith(("cat ", "id ")))
     short = name.removeprefix("./").strip("/")
     found = spelt(paths, short)
     if found is None:
         ending = [each for each in paths if each.endswith(f"/{short}")]
         listed = f"{verb} {ending[0]}" if len(ending) == 1 else ""
-        if listed in episode.moves:
+        if listed in commands:
             return Why("incomplete", "A file is named by its whole path.", listed)
         return Why("not there", "The list of the last search has no such file.")
     listed = f"{verb} {found}"
-    if listed not in episode.moves:
+    if listed not in commands:
         return Why("elsewhere", "Only what the last search lists can be read.")
     return Why("spelling" if exact or found != name else "other verb", "It is written otherwise.", listed)

@@ -7,15 +7,13 @@ from collections.abc import Collection, Sequence
 from natlang_envs.autoexplore.asking import FileQuestionEnv
 from natlang_envs.autoexplore.dataset.labels import Wording
 from natlang_envs.autoexplore.episode import HORIZON
-from natlang_envs.autoexplore.searching.causes import why
 from natlang_envs.autoexplore.searching.episode import SearchEpisode
 from natlang_envs.autoexplore.searching.listing import MAX_LIST, ORDERS, Order
 from natlang_envs.autoexplore.searching.plan import ranked_plan, shortest_plan
 from natlang_envs.autoexplore.tasks import ExploreSplit, ExploreTask, make_tasks
-from natlang_envs.env import Outcome
 from natlang_envs.errors import require_choice
 from natlang_envs.repository.texts import EXIT, FILE_BUDGET
-from natlang_envs.why import Feedback, Why
+from natlang_envs.why import Feedback
 
 
 class AutoExploreSearchEnv(FileQuestionEnv[SearchEpisode]):
@@ -81,18 +79,6 @@ class AutoExploreSearchEnv(FileQuestionEnv[SearchEpisode]):
 
     def _episode_of(self, task: ExploreTask) -> SearchEpisode:
         return SearchEpisode(task, self._order, self._budget)
-
-    def _explain(self, command: str, outcome: Outcome) -> Why | None:
-        return why(self._episode, command, outcome)
-
-    def safe_commands(self) -> tuple[str, ...]:
-        """Return the commands that do not lose at once: no `exit`, no `id` of a wrong file (privileged knowledge)."""
-        targets = self._episode.goal.targets
-        return tuple(
-            command
-            for command, move in self._episode.moves.items()
-            if move.kind != "exit" and (move.kind != "id" or move.value in targets)
-        )
 
     def oracle(self) -> list[str]:
         """Return the fewest commands to the `id` of a target; `exit` alone where no way is short enough.

@@ -4,62 +4,39 @@ from __future__ import annotations
 
 from typing import Any
 
-from natlang_envs.autoexplore.episode import left, named, stepped
+from natlang_envs.autoexplore.episode import FileEpisode
+from natlang_envs.autoexplore.searching.causes import worded
 from natlang_envs.autoexplore.searching.listing import SEE_RESULT, Order, SearchMove, SearchView, Words, search_view_of
 from natlang_envs.autoexplore.tasks import ExploreTask
-from natlang_envs.env import Outcome
 from natlang_envs.errors import UsageError
-from natlang_envs.repository.navigation import Navigation
-from natlang_envs.repository.texts import observation, task_text, unknown_command
+from natlang_envs.repository.texts import observation
 from natlang_envs.repository.tree import open_repository
+from natlang_envs.why import Why
 
 
-class SearchEpisode:
-    """What was searched for and read.
+class SearchEpisode(FileEpisode):
+    """What was searched for and read; `words` are what is searched for now."""
 
-    Attributes:
-        words: What is searched for now.
-        moves: The listed commands, and what each does; `commands` are the commands alone.
-        shown: The files that were shown, each time that one was.
-    """
-
-    __slots__ = ("commands", "goal", "moves", "shown", "task", "view", "words")
+    __slots__ = ("view", "words")
 
     def __init__(self, task: ExploreTask, order: Order, budget: int) -> None:
-        self.goal = task
-        self.task = task_text(task.question)
         self.view: SearchView = search_view_of(open_repository(task.folder), task.question, order, budget)
+        super().__init__(task, self.view.navigation)
         self.words: Words = ()
-        self.shown: tuple[str, ...] = ()
-        self.moves: dict[str, SearchMove]
-        self.commands: tuple[str, ...]
         self.moves, self.commands = self.view.moves((), ())
 
-    @property
-    def navigation(self) -> Navigation:
-        return self.view.navigation
-
-    def act(self, command: str, last: bool) -> Outcome:
-        move = self.moves.get(command)
-        feedback = unknown_command(command)
-        if move is not None:
-            if move.kind == "id":
-                return named(move.value, self.goal.targets)
-            if move.kind == "exit":
-                return left()
-            feedback = self._search(move.value) if move.kind == "search" else self._read(move.value)
-            self.moves, self.commands = self.view.moves(self.words, self.shown)
-        return stepped(feedback, last)
+    def _do(self, move: SearchMove) -> str:
+        feedback = self._search(move.word) if move.kind == "search" else self._read(move.path)
+        self.moves, self.commands = self.view.moves(self.words, self.shown)
+        return feedback
 
     def _search(self, word: str) -> str:
         kept = self.words if word and self.view.order == "ranked" else ()
         self.words = (*kept, word) if word else ()
         return self.view.describe(self.words)
 
-    def _read(self, path: str) -> str:
-        text = self.view.navigation.text(path, self.shown.count(path))
-        self.shown = (*self.shown, path)
-        return text
+    def _worded(self, command: str) -> Why:
+        return worded(self.commands, self.words, self.view.order, command)
 
     def observe(self, steps_left: int, feedback: str) -> str:
         listed = self.view.describe(self.words)

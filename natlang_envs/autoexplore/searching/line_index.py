@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from functools import lru_cache
+from collections.abc import Callable
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -64,20 +65,19 @@ class LineIndex:
         self._owners: NDArray[np.int32] = np.array(owners, np.int32)
         self._vocabulary = "\n" + "\n".join(postings) + "\n"
         self._paths = [path.lower() for path in self.files]
-        self._found: dict[str, Hits] = {}
+        self.search = cache(self._search)
 
     def rarity(self, word: str) -> float:
         """Return how rare a stem is: the logarithm of the number of files by those that have it."""
         return math.log((len(self.files) + 1) / (self._in_files[word] + 0.5))
 
-    def search(self, word: str) -> Hits:
-        """Return the files with a word that contains the stem of this one, or has it, if it is below four letters."""
-        found = self._found.get(word)
-        if found is None:
-            found = self._found[word] = self._search(stem(word))
-        return found
+    def __reduce__(self) -> tuple[Callable[..., LineIndex], tuple[Repository]]:
+        """Pickle as the repository: it is indexed again, or its index is shared, where it is loaded."""
+        return line_index_of, (self.repository,)
 
-    def _search(self, word: str) -> Hits:
+    def _search(self, asked: str) -> Hits:
+        """Return the files with a word that contains the stem of this one, or has it, if it is below four letters."""
+        word = stem(asked)
         lines = [np.frombuffer(self._postings[each], np.int32) for each in self._words_with(word)]
         numbers = np.unique(np.concatenate(lines)) if lines else np.zeros(0, np.int32)
         owners, first, counts = np.unique(self._owners[numbers], return_index=True, return_counts=True)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections import defaultdict
+from collections.abc import Callable
+from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
 from natlang_envs.autoexplore.baselines import bm25_of
 from natlang_envs.autoexplore.searching.line_index import HITS, Hits, LineIndex, line_index_of
-from natlang_envs.autoexplore.searching.offers import near_words
-from natlang_envs.repository.hits import asked_words, describe_hits
+from natlang_envs.repository.hits import asked_words, describe_hits, matches
 from natlang_envs.repository.navigation import Navigation, navigation_of
 from natlang_envs.repository.texts import EXIT, MAX_COMMANDS
 from natlang_envs.repository.tree import Repository
-from natlang_envs.repository.words import stem
+from natlang_envs.repository.words import content_words, stem
 
 Order = Literal["lines", "ranked"]
 ORDERS: tuple[Order, ...] = ("lines", "ranked")
 AGAIN = "search again"
 SEE_RESULT = "(the last result)"
+NEAR = 6  # words that are offered of the text that was shown last
+_SHORTEST = 3  # letters of such a word
 _KEPT = 1_000  # of the states of a question whose commands are remembered
 _MAX_WORDS = 1_000  # characters of the words of one search
 MAX_LIST = 2_000 + _MAX_WORDS + HITS * (4 * 4_096 + 200)  # characters of a list
@@ -30,7 +33,8 @@ class SearchMove(NamedTuple):
     """The effect of a command: searches, shows or names a file, or leaves."""
 
     kind: Literal["search", "cat", "id", "exit"]
-    value: str = ""  # a word ("" for `search again`), or a path
+    path: str = ""
+    word: str = ""  # "" for `search again`
 
 
 class SearchView:
@@ -49,20 +53,18 @@ class SearchView:
         self.question = question
         self.order: Order = order
         self.asked = asked_words(question)
-        self._hits: dict[Words, Hits] = {}
-        self._lists: dict[Words, str] = {}
-        self._near: dict[Text, Words] = {}
-        self._moves: dict[tuple[Words, tuple[str, ...]], tuple[dict[str, SearchMove], tuple[str, ...]]] = {}
+        self._hits = cache(self._search)
+        self.describe = cache(self._describe)
+        self.near_text = cache(self._near_text)
+        self.moves = lru_cache(maxsize=_KEPT)(self._moves)
+
+    def __reduce__(self) -> tuple[Callable[..., SearchView], tuple[Repository, str, Order, int]]:
+        """Pickle as the question: the view is made again, or shared, where it is loaded."""
+        return search_view_of, (self.index.repository, self.question, self.order, self.navigation.budget)
 
     def hits(self, words: Words) -> Hits:
         """Return what a search for some words finds, in whatever order they were searched for."""
-        found = self._hits.get(words)
-        if found is None:
-            ordered = tuple(sorted(words))
-            if ordered not in self._hits:
-                self._hits[ordered] = self._search(ordered)
-            found = self._hits[words] = self._hits[ordered]
-        return found
+        return self._hits(tuple(sorted(words)))
 
     def _search(self, words: Words) -> Hits:
         if not words:
@@ -73,41 +75,22 @@ class SearchView:
         best = tuple(self.index.look(each.path, words) for each in ranked[:HITS])
         return Hits(sum(self.index.search(word).lines for word in words), len(ranked), best)
 
-    def describe(self, words: Words) -> str:
-        found = self._lists.get(words)
-        if found is None:
-            lines, files, best = self.hits(words)
-            found = self._lists[words] = describe_hits(words, lines, files, len(self.index.files), best)
-        return found
+    def _describe(self, words: Words) -> str:
+        lines, files, best = self.hits(words)
+        return describe_hits(words, lines, files, len(self.index.files), best)
 
     def near(self, shown: tuple[str, ...]) -> Words:
         """Return the words that are offered beside those of the question, after some files were shown."""
         return self.near_text((shown[-1], shown.count(shown[-1]) - 1)) if shown else ()
 
-    def near_text(self, text: Text) -> Words:
+    def _near_text(self, text: Text) -> Words:
         """Return the words that are offered after a text was shown."""
-        found = self._near.get(text)
-        if found is None:
-            found = self._near[text] = near_words(self.navigation.text(*text), self.question, self.index)
-        return found
+        return near_words(self.navigation.text(*text), self.question, self.index)
 
-    def parts(self, path: str) -> int:
-        """Return how many different texts `cat` shows of a file, by and by."""
-        return self.navigation.parts(path)
-
-    def moves(self, words: Words, shown: tuple[str, ...]) -> tuple[dict[str, SearchMove], tuple[str, ...]]:
+    def _moves(self, words: Words, shown: tuple[str, ...]) -> tuple[dict[str, SearchMove], tuple[str, ...]]:
         """Return the listed commands, in order, with what each does, and alone."""
-        found = self._moves.get((words, shown))
-        if found is None:
-            moves = self._make_moves(words, shown)
-            if len(self._moves) >= _KEPT:
-                self._moves.clear()
-            found = self._moves[words, shown] = moves, tuple(moves)
-        return found
-
-    def _make_moves(self, words: Words, shown: tuple[str, ...]) -> dict[str, SearchMove]:
         offered = (*self.asked, *self.near(shown))
-        moves = {f"search {word}": SearchMove("search", word) for word in offered if word not in words}
+        moves = {f"search {word}": SearchMove("search", word=word) for word in offered if word not in words}
         if words and self.order == "ranked":
             moves[AGAIN] = SearchMove("search")
         listed = [hit.path for hit in self.hits(words).best]
@@ -118,9 +101,31 @@ class SearchView:
         for path in read[: MAX_COMMANDS - 1 - len(moves)]:
             moves[f"id {path}"] = SearchMove("id", path)
         moves[EXIT] = SearchMove("exit")
-        return moves
+        return moves, tuple(moves)
 
 
 @lru_cache(maxsize=4_096)
 def search_view_of(repository: Repository, question: str, order: Order, budget: int) -> SearchView:
     return SearchView(repository, question, order, budget)
+
+
+def near_words(text: str, question: str, index: LineIndex) -> tuple[str, ...]:
+    """Return words that stand in a text on the same lines as words of the question, best first, at most six.
+
+    The best are rare in the repository and stand beside rare words of the question.
+    """
+    asked = [stem(word) for word in asked_words(question)]
+    forms: dict[str, str] = {}
+    beside: dict[str, float] = defaultdict(float)
+    for line in text.split("\n"):
+        lower = line.lower()
+        if not any(word in lower for word in asked):  # most lines, which need not be taken apart
+            continue
+        here = content_words(line)
+        weight = sum(index.rarity(word) for word in asked if any(matches(word, each) for each in here))
+        for word in here if weight else ():
+            beside[word] += weight
+            forms.setdefault(word, here[word])
+    new = [word for word in beside if len(word) >= _SHORTEST and not word.isdigit() and word not in asked]
+    best = sorted(new, key=lambda word: (-beside[word] * index.rarity(word), word))[:NEAR]
+    return tuple(forms[word] for word in best)

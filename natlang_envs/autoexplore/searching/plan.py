@@ -36,14 +36,14 @@ def shortest_plan(
     def read(paths: Collection[str], way: tuple[str, ...]) -> None:
         for path in paths:
             before = shown.count(path)
-            parts = view.parts(path)
+            parts = view.navigation.parts(path)
             for more in range(min(parts, most)):
                 reach(("cat", path, (before + more) % parts), way, (f"cat {path}",) * (more + 1))
 
     for command, move in moves.items():
         if move.kind == "search":
-            reach(("search", move.value, 0), (), (command,))
-    read([move.value for move in moves.values() if move.kind == "cat"], ())
+            reach(("search", move.word, 0), (), (command,))
+    read([move.path for move in moves.values() if move.kind == "cat"], ())
     while heap:
         _, _, step, way = heappop(heap)
         if step in done:
@@ -85,4 +85,4 @@ def ranked_plan(
 def _named(view: SearchView, words: Words, shown: tuple[str, ...], targets: Collection[str]) -> str:
     """Return the command that names a target now, or ""."""
     moves, _ = view.moves(words, shown)
-    return next((command for command, move in moves.items() if move.kind == "id" and move.value in targets), "")
+    return next((command for command, move in moves.items() if move.kind == "id" and move.path in targets), "")

@@ -159,20 +159,17 @@ class DataTask(FreeTask):
                 head, *rows = csv.reader(io.StringIO(text, newline=""), strict=True)
                 return [(*row[:-1], int(row[-1])) for row in rows] if head == self.question.columns else None
             return self._read_chart(json.loads(text))
-        except (ValueError, IndexError, csv.Error, RecursionError):
+        except (ValueError, LookupError, TypeError, AttributeError, csv.Error, RecursionError):
             return None
 
     def _read_chart(self, chart: Any) -> Answer | None:
         names = self.question.columns
-        try:
-            mark = chart["mark"]["type"] if isinstance(chart["mark"], dict) else chart["mark"]
-            fields = [chart["encoding"][axis]["field"] for axis in ("x", "y")]
-            rows = cast("list[dict[str, Any]]", chart["data"]["values"])
-            found = [tuple(row[name] for name in names) for row in rows]
-            exact = all([type(each) for each in row] == [*[str] * (len(names) - 1), int] for row in found)
-            whole = all(list(row) and set(row) == set(names) for row in rows)
-        except (KeyError, TypeError, AttributeError):
-            return None
+        mark = chart["mark"]["type"] if isinstance(chart["mark"], dict) else chart["mark"]
+        fields = [chart["encoding"][axis]["field"] for axis in ("x", "y")]
+        rows = cast("list[dict[str, Any]]", chart["data"]["values"])
+        found = [tuple(row[name] for name in names) for row in rows]
+        exact = all([type(each) for each in row] == [*[str] * (len(names) - 1), int] for row in found)
+        whole = all(list(row) and set(row) == set(names) for row in rows)
         return found if mark == self.mark and fields == [names[0], names[-1]] and exact and whole else None
 
 

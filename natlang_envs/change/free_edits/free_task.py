@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple
@@ -54,8 +55,6 @@ class FreeTask(ABC):
         kept: dict[str, str] = {}
         for each in changed:
             if each.path in before and each.after is not None and not each.link:
-                try:
+                with suppress(UnicodeDecodeError):
                     kept[each.path] = each.after.decode()
-                except UnicodeDecodeError:
-                    continue
         return {path: text for path, text in kept.items() if text != before[path]}

@@ -11,6 +11,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -130,11 +131,8 @@ def write_tasks(folder: Path, tasks: Iterable[HarborQuestion | HarborChange]) ->
 
 def _copy(repository: Repository, path: str, target: Path, first: Path) -> None:
     if first is not target:
-        try:
+        with suppress(OSError):
             os.link(first, target)
-        except OSError:
-            pass
-        else:
             return
     target.write_bytes(repository.read(path))
     target.chmod(0o755 if repository.is_executable(path) else 0o644)

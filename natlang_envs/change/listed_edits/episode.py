@@ -118,7 +118,6 @@ class ChangeEpisode:
         return (self.view.key, self.edit, self.tests_left, self._shown)
 
     def set_state(self, state: tuple[Any, ...]) -> None:
-        """Return to a state."""
         key, edit, self.tests_left, shown = state
         kind, path, line, page = key
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from natlang_envs.change.listed_edits.views import ChangeView, EditableSource, Key, folder_views
@@ -29,15 +29,12 @@ class ChangeRepository:
         self._page = {  # of its folder, by the path of a file
             effect.key[1]: view.key[3] for view in views for effect in view.effects.values() if effect.key[0] == "file"
         }
-        self._sources: dict[str, EditableSource] = {}
-        self._shown: dict[tuple[str, int], str] = {}
+        self.source = cache(self._source)
+        self.read = cache(self._read)
 
-    def source(self, path: str) -> EditableSource:
+    def _source(self, path: str) -> EditableSource:
         """Return a source as it is, unbroken; raise `KeyError` if there is none of this path."""
-        found = self._sources.get(path)
-        if found is None:
-            found = self._sources[path] = self.source_of(path, self.texts[path])
-        return found
+        return self.source_of(path, self.texts[path])
 
     def source_of(self, path: str, text: str) -> EditableSource:
         return EditableSource(path, text, self._page[path])
@@ -57,16 +54,13 @@ class ChangeRepository:
         """Return whether there is a file of this path that `cat` shows."""
         return path in self._page and path not in self.texts
 
-    def read(self, path: str, before: int) -> str:
+    def _read(self, path: str, before: int) -> str:
         """Return the answer to `cat` of a file that was shown `before` times."""
-        found = self._shown.get((path, before))
-        if found is None:
-            file = self.root / path
-            with file.open("rb") as opened:
-                head = opened.read(min(_LARGEST, bytes_shown(self.budget * (before + 1))))
-            size = min(_LARGEST, file.stat().st_size)
-            found = self._shown[path, before] = contents(file.name, head, size, self.budget, before)
-        return found
+        file = self.root / path
+        with file.open("rb") as opened:
+            head = opened.read(min(_LARGEST, bytes_shown(self.budget * (before + 1))))
+        size = min(_LARGEST, file.stat().st_size)
+        return contents(file.name, head, size, self.budget, before)
 
 
 def _folders(root: Path) -> Iterator[Folder]:
@@ -87,7 +81,6 @@ def _folders(root: Path) -> Iterator[Folder]:
 
 @lru_cache(maxsize=32)
 def shared_repository(root: Path, task_file: TaskFile, budget: int) -> ChangeRepository:
-    """Return a repository, shared by all environments with this budget."""
     if not root.is_dir():
         raise UsageError(f"{root} is no folder: name the repository that the tasks were made of")
     return ChangeRepository(root, task_file, budget)

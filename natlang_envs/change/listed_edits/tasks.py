@@ -129,7 +129,6 @@ def _shipped_with(task_id: str) -> tuple[str, TaskFile] | None:
 
 
 def make_tasks(split: Split, dataset: str | None, repository: str | None) -> ChangeTasks:
-    """Return the tasks that the arguments of an environment describe."""
     require_choice("split", split, SPLITS)
     if repository is not None:
         if dataset is None:

@@ -264,5 +264,4 @@ def failing(
 
 
 def names_of(outcome: int, tests: Sequence[str]) -> frozenset[str]:
-    """Return the names of the tests that fail."""
     return frozenset(name for bit, name in enumerate(tests) if outcome >> bit & 1)

@@ -75,14 +75,10 @@ def make(
     The last rows are the finished tasks. Before them: one with `left_out` (what cannot be used, with reasons), one with
     `scanned` for each source, those of mutations that were `rejected`, and tables without an issue.
 
-    Args:
-        tested: The repository.
-        journal: The file; it is made, or continued.
-        count: The number of tasks wanted. There may be fewer.
-        more: Whether to add tasks that are more alike, in functions and operators, where the rules leave room.
-        seconds: Of processor time that a run of all tests may take.
-        pythons: Other interpreters under which a task must be the same; they need pytest.
-        tell: Is told the progress of seeking usable tests, and of trying the edits.
+    There may be fewer tasks than `count`. `more` adds tasks that are more alike, in functions and operators, where the
+    rules leave room. A run of all tests may take so many `seconds` of processor time. A task must be the same under
+    other interpreters, `pythons`, which need pytest. `tell` is told the progress of seeking usable tests, and of trying
+    the edits.
     """
     if count < 1:
         raise UsageError(f"{count} tasks: ask for one at least")

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
+_Kind = Literal["Update", "Add", "Delete"]
 _FILE = re.compile(r"\*\*\* (Update|Add|Delete) File: *(.+?)\s*")
 _RANGE = re.compile(r"@@ -(\d+)(?:,\d+)? \+\d+(?:,\d+)? @@.*")
 _NAMED = re.compile(r"[\s#>*`\"']*(?:(?:file|path|filename)\s*:)?[\s*`\"']*([^\s*`\"':]+)[\s*`\"':]*", re.IGNORECASE)
@@ -39,7 +40,7 @@ class _Hunk(NamedTuple):
 
 
 class _Edit(NamedTuple):
-    kind: Literal["Update", "Add", "Delete"]
+    kind: _Kind
     path: str
     hunks: list[_Hunk]
     to: list[str]  # its new path, if it moves
@@ -85,10 +86,7 @@ def _read(lines: list[str]) -> Iterator[_Edit]:
             if edit is not None:
                 yield edit
             if header is not None:
-                kind: Literal["Update", "Add", "Delete"] = (
-                    "Add" if header[1] == "Add" else "Delete" if header[1] == "Delete" else "Update"
-                )
-                edit = _Edit(kind, header[2], [], [])
+                edit = _Edit(cast("_Kind", header[1]), header[2], [], [])
             else:
                 old, new = _path(line), _path(following)
                 edit = _Edit("Delete" if new == "/dev/null" else "Update", old if new == "/dev/null" else new, [], [])

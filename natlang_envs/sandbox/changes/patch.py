@@ -13,6 +13,7 @@ import posixpath
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -230,10 +231,8 @@ def installed(overlay: Overlay) -> Installed:
 
 def _recorded(folder: str, content: bytes) -> Iterator[str]:
     rows = csv.reader(content.decode("utf-8", "surrogateescape").splitlines())
-    try:
+    with suppress(csv.Error):
         yield from (posixpath.normpath(f"{folder}/{shown(row[0])}") for row in rows if row)
-    except csv.Error:
-        return
 
 
 def _some(names: Sequence[str]) -> str:

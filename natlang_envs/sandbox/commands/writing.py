@@ -55,8 +55,6 @@ for first, last, does, old, new, count in steps:
     lines = out
 json.dump(lines, sys.stdout)
 """
-
-
 _ECHO_OPTION = re.compile(r"-[neE]+")
 _ECHO_ESCAPE = re.compile(rb"\\(?:([abefnrtv\\])|0([0-7]{0,3})|x([0-9a-fA-F]{1,2})|c.*)", re.DOTALL)
 _ECHO_LETTERS = dict(zip(b"abefnrtv\\", b"\a\b\x1b\f\n\r\t\v\\", strict=True))

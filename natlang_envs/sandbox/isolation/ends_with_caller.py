@@ -29,7 +29,6 @@ _last: _Group | None = None
 
 
 def group() -> int:
-    """Return the group, to start processes in."""
     global _last
     with _lock:
         if _last is None or _last.session != os.getsid(0) or readable(_last.alive, 0):

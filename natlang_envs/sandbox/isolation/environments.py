@@ -6,6 +6,7 @@ Nothing of an environment is run to learn about it: it may lie in a repository t
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -65,10 +66,8 @@ def _programs(python: Path, home: str, version: str) -> Iterator[Path]:
     """Yield what the Python that an environment was made with may be; where `bin/python` is a copy, it is at home."""
     names = [Path(home, f"python{version}"), Path(home, "python3")] if home else []
     for each in (python, *names):
-        try:
+        with suppress(OSError, RuntimeError):
             yield each.resolve(strict=True)
-        except (OSError, RuntimeError):
-            continue
 
 
 def settings_for_tests(temporary: str) -> dict[str, str]:

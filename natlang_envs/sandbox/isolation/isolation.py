@@ -93,9 +93,8 @@ class Isolation(Protocol):
 def find_isolation(unsafe: bool = False) -> Isolation:
     """Return the first way of isolation that works on this machine; each is tried once per process.
 
-    Args:
-        unsafe: Where none works, run programs with resource limits alone: they can read, write and reach what the
-            caller can. The `name` says so.
+    `unsafe`: where none works, programs run with resource limits alone. They can read, write and reach what the caller
+    can; the `name` says so.
     """
     found = _first_working(_candidates())
     if isinstance(found, Bubblewrap):

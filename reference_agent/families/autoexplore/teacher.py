@@ -1,8 +1,9 @@
-"""AutoExplore's own teacher: it reads a file or two in vain, then one on until what answers is shown, and says why.
+"""AutoExplore's own teachers. One reads a file or two in vain, then one on until what answers is shown, and says why.
 
 The way is found with full knowledge. The reasons are true of what p(s) shows: words of a span that a person marked as
 evidence, words of the question that stand in a name or are missing from a text, what a person wrote about a file that
 does not answer, and in which file or folder other questions of the split with the same word are answered.
+The other one, `SearchTeacher`, searches.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ import numpy as np
 
 from natlang_envs.autoexplore.env import AutoExploreEnv
 from natlang_envs.autoexplore.searching.env import AutoExploreSearchEnv
+from natlang_envs.autoexplore.searching.line_index import Hit, line_index_of
 from natlang_envs.autoexplore.tasks import ExploreTasks
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import check_count
 from natlang_envs.prompt import CUT, DONE
-from natlang_envs.repository.hits import general_rarity
+from natlang_envs.repository.hits import asked_words, general_rarity, matches
 from natlang_envs.repository.texts import NEXT, PREVIOUS, UP
 from natlang_envs.repository.words import content_words, question_words, stem, words_of
-from reference_agent.families.autoexplore.search_teacher import SearchTeacher
 from reference_agent.families.autoexplore.visits import FilePart, Visits, evidence_in, next_command, part_of, visits_of
 from reference_agent.teachers.base import FORBIDDEN, Lesson, Moment, Sayings, agrees, listing, unseen_names
 
@@ -31,6 +32,7 @@ _WORD = re.compile(r"(?<![^\W_])[^\W_]{2,}(?![^\W_]|['\u2019]t\b)")  # not what 
 _LAST = "\n# Last result\n"
 _QUOTED = 80  # characters of a span that are quoted, at most
 _SAID = 2  # words of the question that are said to be in a text, or not in it
+_SAID_OF_LIST = 3  # words of the question that are said to be in a list
 _ASKED = 2  # other questions with a word, at least, that tell where it is answered
 _MORE = 0.25  # share of them, at least, by which a place answers more of them than of all questions
 
@@ -150,9 +152,92 @@ class AutoExploreTeacher:
             yield "known_most", {"word": most[0], "name": name}
 
 
+class SearchTeacher:
+    """Speaks for AutoExplore-Search, where lists are sorted by lines.
+
+    It searches for a word whose list has the file, and names the file there. The plan is made with full knowledge and
+    has the fewest commands; the reasons use the question and the present list. It reads a file only for the words in
+    it, and says nothing of one that was read in vain: a text is three times as long as a list.
+    """
+
+    idles = True  # a search costs no other one, so a list that lacks the file leaves the plan as long as it was
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._say = Sayings(FAMILY, rng)
+
+    def __call__(self, moment: Moment) -> Lesson:
+        env = moment.env
+        assert isinstance(env, AutoExploreSearchEnv)
+        words, shown = env.snapshot().state
+        action = _first_command(env, words)
+        if moment.wrong is not None and moment.wrong.startswith("cat "):
+            return Lesson(None, action)
+        regret = "" if moment.wrong is None else " " + self._say.draw("regret")
+        hits = line_index_of(env.repository).search(words[0]).best if words else ()
+        # Paths and words may hold commands, which no reflection may name.
+        for said in self._attempts(action, env.question, words, shown, hits):
+            if agrees(said + regret, action, moment.commands):
+                return Lesson(said + regret, action)
+        return Lesson(f"I {action}.{regret}", action)
+
+    def _attempts(
+        self, action: str, question: str, words: Sequence[str], shown: Sequence[str], hits: Sequence[Hit]
+    ) -> Iterator[str]:
+        """Yield reflections that are true, the one that says most first."""
+        verb, _, value = action.partition(" ")
+
+        def say(kind: str, *said: str) -> str:
+            return self._say.draw(f"search_{kind}").format(action=action, said=listing(said), word=value)
+
+        if verb == "id":
+            shared = words_of_hit(question, next((hit for hit in hits if hit.path == value), None), words)
+            if shared:
+                yield say("fits", *shared[:_SAID_OF_LIST])
+            yield say("best")
+        elif verb == "cat":
+            yield say("read")
+        elif value not in asked_words(question) and shown:
+            yield say("near", shown[-1])
+        elif words:
+            yield say("next")
+        yield say("word")
+
+
+def words_of_hit(question: str, hit: Hit | None, beside: Sequence[str]) -> list[str]:
+    """Return the words of a question that stand in the path or the line of a hit, but for those `beside`."""
+    if hit is None:
+        return []
+    there = {*content_words(hit.path), *content_words(hit.first)}
+    return [
+        word
+        for word in asked_words(question)
+        if word not in beside and any(matches(stem(word), each) for each in there)
+    ]
+
+
+def _first_command(env: AutoExploreSearchEnv, words: Sequence[str]) -> str:
+    """Return the first of the fewest commands to a target.
+
+    Where one search is enough, several words may do. At first it is the one that fewest files have; after another word
+    it is the next one in the question, from its end on to its beginning: a player without memory who takes that for a
+    rule does not go back and forth between two words.
+    """
+    plan = env.oracle()
+    if len(plan) != 2 or not plan[0].startswith("search "):
+        return plan[0]
+    path, index, asked = plan[1].removeprefix("id "), line_index_of(env.repository), asked_words(env.question)
+    good = [word for word in asked if word not in words and path in [hit.path for hit in index.search(word).best]]
+    if not good:  # a word of a text
+        return plan[0]
+    if words:
+        now = asked.index(words[0]) if words[0] in asked else -1
+        return "search " + min(good, key=lambda word: (asked.index(word) - now) % len(asked))
+    return "search " + min(good, key=lambda word: index.search(word).files)
+
+
 def make(env: NatLangEnv, rng: np.random.Generator, vain: int = 2) -> AutoExploreTeacher | SearchTeacher:
     """Return the teacher of AutoExplore, with or without a search command; `vain` is of the one without."""
-    return SearchTeacher(rng, FAMILY) if isinstance(env, AutoExploreSearchEnv) else AutoExploreTeacher(rng, vain)
+    return SearchTeacher(rng) if isinstance(env, AutoExploreSearchEnv) else AutoExploreTeacher(rng, vain)
 
 
 def sought_words(question: str) -> list[str]:

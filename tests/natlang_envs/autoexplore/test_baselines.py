@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from natlang_envs import UsageError
-from natlang_envs.autoexplore.baselines import Bm25
+from natlang_envs.autoexplore.baselines import Bm25, DepthFirstSearch
 from natlang_envs.autoexplore.env import AutoExploreEnv
-from natlang_envs.autoexplore.search import DepthFirstSearch
 from natlang_envs.autoexplore.tasks import RepositoryTasks
 from natlang_envs.evaluation import evaluate
 from natlang_envs.evaluation.agents import is_privileged, load_agent

@@ -24,10 +24,14 @@ from natlang_envs.autoexplore.dataset.blind_review import (
 from natlang_envs.autoexplore.dataset.card import card
 from natlang_envs.autoexplore.dataset.catalogue import COFFEE
 from natlang_envs.autoexplore.dataset.checks import (
+    NEAR,
     label_problems,
+    letter_groups,
     named_files,
+    near_pairs,
     ranked_paths,
     repository_problems,
+    share,
 )
 from natlang_envs.autoexplore.dataset.export import state_actions, write_export
 from natlang_envs.autoexplore.dataset.labels import (
@@ -39,7 +43,6 @@ from natlang_envs.autoexplore.dataset.labels import (
     read_labels,
     write_labels,
 )
-from natlang_envs.autoexplore.dataset.near_duplicates import NEAR, letter_groups, near_pairs, share
 from natlang_envs.autoexplore.dataset.own_labels import difficulty_of, shortest_path
 from natlang_envs.autoexplore.dataset.report import bm25_right, check, depth_first_right, leaks, rates
 from natlang_envs.repository.tree import Repository, open_repository

@@ -16,10 +16,10 @@ from natlang_envs.autoexplore.dataset import shipped
 from natlang_envs.autoexplore.dataset.blind_review import completeness, fresh_reading_file
 from natlang_envs.autoexplore.dataset.catalogue import COFFEE, data_folder, pinned_repository
 from natlang_envs.autoexplore.dataset.checks import evidence_elsewhere, natural_problems
-from natlang_envs.autoexplore.dataset.known import VALIDATION
 from natlang_envs.autoexplore.dataset.labels import KNOWN_SPLITS, PARTS, Evidence, Label
 from natlang_envs.autoexplore.dataset.report import DEPTHS, all_parts, bm25_right, check, rates
 from natlang_envs.autoexplore.dataset.shipped import (
+    VALIDATION,
     digest,
     licence_of_quotes,
     load_labels,

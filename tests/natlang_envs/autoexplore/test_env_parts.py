@@ -10,8 +10,8 @@ import gymnasium
 from hypothesis import given
 from hypothesis import strategies as st
 
+from natlang_envs.autoexplore.baselines import DepthFirstSearch
 from natlang_envs.autoexplore.env import AutoExploreEnv
-from natlang_envs.autoexplore.search import DepthFirstSearch
 from natlang_envs.repository.texts import bytes_shown, contents
 from natlang_envs.two_player import aec_env
 from tests.support.explore_games import begun, own

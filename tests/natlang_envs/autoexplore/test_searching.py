@@ -16,7 +16,7 @@ import natlang_envs
 from natlang_envs import UsageError
 from natlang_envs.autoexplore.searching.env import AutoExploreSearchEnv
 from natlang_envs.autoexplore.searching.line_index import LineIndex
-from natlang_envs.autoexplore.searching.offers import near_words
+from natlang_envs.autoexplore.searching.listing import near_words
 from natlang_envs.autoexplore.tasks import RepositoryTasks
 from natlang_envs.evaluation import evaluate
 from natlang_envs.evaluation.agents import is_privileged, load_agent

@@ -2,7 +2,6 @@
 
 learning     counts the words of questions about each part of each file
 teaching     questions as games over kept numbers, a millisecond each; imitation, and reward
-questions    the questions to learn from, and their repositories
-settings     from what, how long and how fast
+questions    from what, how long and how fast: the questions, their repositories, and the settings
 run          one folder for all of it, or one for each cell of a table
 """

@@ -15,8 +15,7 @@ from safetensors.torch import save
 from natlang_envs.files import alone, json_line, only_process, write_whole
 from natlang_envs.tasks import hash_fraction
 from reference_agent.families.autoexplore.memory.learning import count, folds_of, remember
-from reference_agent.families.autoexplore.memory.questions import RecallQuestions
-from reference_agent.families.autoexplore.memory.settings import RecallTraining
+from reference_agent.families.autoexplore.memory.questions import RecallQuestions, RecallTraining
 from reference_agent.families.autoexplore.memory.teaching import (
     Kept,
     imitate,

@@ -24,7 +24,7 @@ from natlang_envs.repository.navigation import navigation_of
 from natlang_envs.repository.texts import FILE_BUDGET
 from natlang_envs.repository.tree import open_repository
 from natlang_envs.repository.walk import PagePosition, Walk, WalkHistory
-from reference_agent.families.autoexplore.memory.settings import RecallTraining
+from reference_agent.families.autoexplore.memory.questions import RecallTraining
 from reference_agent.memory.judging import Judgement, Scale, ShownPart, shown_text
 from reference_agent.memory.names import NameMemory
 from reference_agent.memory.plan import Candidate, FileGoal, PlanWeights, RecallSituation, choose, goals, located
