@@ -7,6 +7,7 @@ import json
 import shutil
 import subprocess
 from collections.abc import Callable
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
@@ -146,7 +147,7 @@ def test_a_player_in_the_tree_plays_as_it_was_recorded(name: str, monkeypatch: p
         facts=AgentFacts(**player.facts()), files=files, act=player.act, chances=player.chances
     )
     recorded = list(islice(stream_trajectories(min(entries).with_name(TRAJECTORIES_FILE)), 3))
-    with AuditSession(load_protocol(submission.protocol), agent, lambda count: None) as session:
+    with closing(AuditSession(load_protocol(submission.protocol), agent, lambda count: None)) as session:
         guided = session.guide(recorded)
     # The processor decides between commands that are equally likely but for rounding.
     assert [each.same + each.drifted for each in guided] == [len(each.actions) for each in recorded]
