@@ -11,7 +11,6 @@ not hold.
 from __future__ import annotations
 
 import argparse
-import gc
 import json
 import os
 import random
@@ -20,7 +19,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import tracemalloc
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, replace
 from importlib import import_module
@@ -38,9 +36,11 @@ from harness import (
     Measure,
     at_most,
     compare,
+    held,
     publish_and_exit,
     sample_and_step,
     spread_of,
+    timed,
 )
 
 from natlang_envs.alfworld.engine import is_compiled
@@ -61,10 +61,7 @@ CLOCK = time.process_time  # the processor's seconds: what else runs on the mach
 
 def seconds(play: Callable[[], object], times: int = 1) -> float:
     """Return the seconds of the processor that `play` takes, divided by `times`."""
-    gc.collect()
-    begun = CLOCK()
-    play()
-    return (CLOCK() - begun) / times
+    return timed(play, CLOCK) / times
 
 
 def walk(world: Any, seed: int, steps: int = HORIZON) -> list[str]:
@@ -217,14 +214,7 @@ def cost(what: str, scale: float, unit: str, floor: float, times: int, play: Cal
 
 
 def megabytes(what: str, floor: float, make: Callable[[], object]) -> Measure:
-    gc.collect()
-    tracemalloc.start()
-    kept = make()
-    gc.collect()
-    taken = tracemalloc.get_traced_memory()[0] / 1e6
-    tracemalloc.stop()
-    del kept
-    return at_most(what, [taken], "MB", floor, 1)
+    return at_most(what, [held(make) / 1e6], "MB", floor, 1)
 
 
 def engine(asked: argparse.Namespace) -> None:

@@ -7,12 +7,11 @@ exit code is 1 if a floor does not hold. `isolation` takes numbers of files (`10
 
 from __future__ import annotations
 
-import gc
 import subprocess
 import sys
 import tempfile
-import tracemalloc
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -24,6 +23,7 @@ from harness import (
     TURNS,
     Measure,
     compare,
+    held,
     publish_and_exit,
     sample_and_step,
     spread_of,
@@ -63,22 +63,10 @@ def times(play: Callable[[], object], count: int) -> Callable[[], None]:
     return loop
 
 
-def held(make: Callable[[int], object], count: int) -> int:
-    """Return the bytes that `count` things take, with what they share."""
-    gc.collect()
-    tracemalloc.start()
-    kept = make(count)
-    gc.collect()
-    size = tracemalloc.get_traced_memory()[0]
-    tracemalloc.stop()
-    del kept
-    return size
-
-
 def shared(what: str, make: Callable[[int], object]) -> Measure:
     """Compare the memory of many things with that of one."""
     make(1)  # what is imported and compiled is not counted
-    one, many = held(make, 1), held(make, VIEWS)
+    one, many = (held(partial(make, count)) for count in (1, VIEWS))
     ratio = many / one
     sizes = [f"{size / 2**20:.2f} MiB" for size in (many, one)]
     return Measure(f"memory of {VIEWS} {what}; theirs: of one", *sizes, f"{ratio:.2f} x", "", "<= 1.5 x", ratio <= 1.5)
@@ -231,9 +219,9 @@ def isolation(place: Path) -> None:
             ratios = [our / their for our, their in turns]
             shown = [f"{median(side) * 1e3:.1f} ms" for side in zip(*turns, strict=True)]
             what = f"`python -c pass` over {files:,} files, the first {first:.2f} s; theirs: the bare interpreter"
-            held = None if files > 1_000 else median(ratios) <= 3
-            floor = "" if held is None else "<= 3 x"
-            rows.append(Measure(what, *shown, f"{median(ratios):.2f} x", spread_of(ratios), floor, held))
+            holds = None if files > 1_000 else median(ratios) <= 3
+            floor = "" if holds is None else "<= 3 x"
+            rows.append(Measure(what, *shown, f"{median(ratios):.2f} x", spread_of(ratios), floor, holds))
     said = f"**A program starts in the sandbox in {rows[0].factor} times the time of the bare interpreter.**"
     title = "AutoExplore: what isolation costs"
     publish_and_exit("autoexplore_isolation", title, said, rows, (), (), f"Medians of {STARTS} starts in turns.")

@@ -7,7 +7,8 @@ import platform
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+import tracemalloc
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from importlib.metadata import version
@@ -59,6 +60,18 @@ def timed(play: Callable[[], object], clock: Callable[[], float] = time.perf_cou
     begun = clock()
     play()
     return clock() - begun
+
+
+def held(make: Callable[[], object]) -> int:
+    """Return the bytes that what is made takes, with what it shares."""
+    gc.collect()
+    tracemalloc.start()
+    kept = make()
+    gc.collect()
+    size = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    del kept
+    return size
 
 
 def spread_of(values: Sequence[float], digits: int = 2) -> str:
@@ -121,43 +134,29 @@ def floors(rows: Sequence[Measure]) -> str:
     return f"{len(kept)} of {len(kept) + len(missed)} floors hold. Missed: {'; '.join(missed)}."
 
 
-def markdown(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    lines = [headings, ["---"] * len(headings), *rows]
-    return [f"| {' | '.join(line)} |" for line in lines]
-
-
-def show(headings: Sequence[str], rows: Iterable[Sequence[str]], title: str | None = None) -> None:
-    table = Table(*headings, title=title, box=box.SIMPLE)
-    for row in rows:
-        table.add_row(*row)
-    Console().print(table)
-
-
-def publish(
-    page: Path,
+def publish_and_exit(
+    page: str,
     title: str,
     conclusion: str,
-    headings: Sequence[str],
-    rows: Sequence[Sequence[str]],
+    rows: Sequence[Measure],
     packages: Sequence[str],
     remarks: Sequence[str] = (),
     how: str = "",
-) -> None:
-    """Print a table, and write the page: the conclusion, the table, remarks, and how it was measured."""
-    show(headings, rows)
+) -> NoReturn:
+    """Print the rows, write the page with the conclusion and remarks, and leave with 1 where a floor does not hold."""
+    cells = [row.cells() for row in rows]
+    table = Table(*HEADINGS, box=box.SIMPLE)
+    for row in cells:
+        table.add_row(*row)
+    Console().print(table)
     command = shlex.join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *sys.argv[1:]])
     known = ", ".join(f"{name} {version(name)}" for name in (*packages, "natlang-envs"))
     measured = (
         f"Written by `{command}` on {date.today().isoformat()}: {hardware()} ({processor()}); Python "
         f"{platform.python_version()}, {known}. {how}"
     )
+    shown = [f"| {' | '.join(line)} |" for line in (HEADINGS, ["---"] * len(HEADINGS), *cells)]
     said = [line for each in remarks for line in (each, "")]
-    lines = [f"# {title}", "", conclusion, "", *markdown(headings, rows), "", *said, measured.rstrip()]
-    write_whole(page, ("\n".join(lines) + "\n").encode())
-
-
-def publish_and_exit(page: str, title: str, conclusion: str, rows: Sequence[Measure], *rest: Any) -> NoReturn:
-    """Publish lines with floors, and leave with 1 where one does not hold."""
-    said = f"{conclusion} {floors(rows)}"
-    publish(RESULTS / f"{page}.md", title, said, HEADINGS, [row.cells() for row in rows], *rest)
+    lines = [f"# {title}", "", f"{conclusion} {floors(rows)}", "", *shown, "", *said, measured.rstrip()]
+    write_whole(RESULTS / f"{page}.md", ("\n".join(lines) + "\n").encode())
     sys.exit(any(row.holds is False for row in rows))

@@ -10,13 +10,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from statistics import median
 from typing import Any
 
 import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
-from harness import EPISODES, SINGLE_STEPS, TAXI, TURNS, Measure, compare, publish_and_exit, sample_and_step
+from harness import EPISODES, SINGLE_STEPS, TAXI, TURNS, Measure, at_most, compare, publish_and_exit, sample_and_step
 
 from natlang_envs.dangerous_taxi.words import COMMANDS
 
@@ -91,10 +90,7 @@ def in_fresh_process(what: str, code: str, floor: float) -> Measure:
         return float(done.stdout)
 
     once()  # the first process writes the bytecode
-    seconds = [once() for _ in range(TURNS)]
-    middle = median(seconds)
-    spread = f"{min(seconds):.3f} to {max(seconds):.3f} s"
-    return Measure(what, f"{middle:.3f} s", "", "", spread, f"< {floor:g} s", middle < floor)
+    return at_most(what, [once() for _ in range(TURNS)], "s", floor, 3)
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ import inspect
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
-from importlib import import_module, util
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +93,8 @@ def environment(entries: list[Registration], level: str) -> Iterator[str]:
     rows: list[list[str]] = []
     for entry in entries:
         env = make_env(entry.id)
-        rows.append([f"`{entry.id}`", entry.summary, str(env.horizon), str(env.max_commands), _arguments(entry)])
+        arguments = ", ".join(f"`{name}={value!r}`" for name, value in entry.kwargs.items())
+        rows.append([f"`{entry.id}`", entry.summary, str(env.horizon), str(env.max_commands), arguments])
     yield from [head.strip(), "", *table("| id | you are asked to | steps | commands | arguments |", rows), ""]
     yield f"## {rest}".replace("## ", f"{level} ")
 
@@ -102,12 +103,9 @@ def commands() -> Iterator[str]:
     group: Any = get_command(app)
     context = group.make_context("natlang", [], resilient_parsing=True)
     found = {name: group.get_command(context, name) for name in group.list_commands(context)}
-    rows = ([f"`natlang {name}`", _sentence(command.help)] for name, command in found.items())
+    first = {name: " ".join(command.help.partition("\n\n")[0].split()) for name, command in found.items()}
+    rows = ([f"`natlang {name}`", text.replace("|", "\\|")] for name, text in first.items())
     yield from table("| command | what it does |", rows)
-
-
-def sandbox_commands() -> Iterator[str]:
-    return (f"- {kind.line()}" for kind in KINDS)
 
 
 def extras() -> Iterator[str]:
@@ -135,7 +133,9 @@ def api() -> Iterator[str]:
         yield from [f"## `{module}`", "", _first_line(found), ""]
         new = {name: thing for name in names if id(thing := getattr(found, name)) not in listed}
         listed.update(map(id, new.values()))
-        yield from (f"- `{name}`: {_describe(thing)}" for name, thing in new.items())
+        for name, thing in new.items():
+            described = inspect.isclass(thing) or inspect.isfunction(thing)
+            yield f"- `{name}`: {_first_line(thing) if described else f'a `{type(thing).__name__}`'}"
         yield ""
 
 
@@ -150,10 +150,7 @@ def _tasks_of(protocol: Protocol) -> str:
 
 def _defined(module: str) -> Iterator[str]:
     """Yield the public classes and functions that a module defines, in their order."""
-    spec = util.find_spec(module)
-    assert spec is not None
-    assert spec.origin is not None
-    for node in ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body:
+    for node in ast.parse(inspect.getsource(import_module(module))).body:
         if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and not node.name.startswith("_"):
             yield node.name
 
@@ -163,20 +160,6 @@ def _first_line(thing: object) -> str:
     if not docstring:
         raise SystemExit(f"{thing} is public and has no docstring")
     return docstring.splitlines()[0]
-
-
-def _sentence(text: str) -> str:
-    return " ".join(text.partition("\n\n")[0].split()).replace("|", "\\|")
-
-
-def _describe(thing: object) -> str:
-    if inspect.isclass(thing) or inspect.isfunction(thing):
-        return _first_line(thing)
-    return f"a `{type(thing).__name__}`"
-
-
-def _arguments(entry: Registration) -> str:
-    return ", ".join(f"`{name}={value!r}`" for name, value in entry.kwargs.items())
 
 
 def families() -> dict[str, list[Registration]]:
@@ -190,7 +173,7 @@ def families() -> dict[str, list[Registration]]:
 
 PARTS: dict[str, Callable[[], Iterable[str]]] = {
     "commands": commands,
-    "sandbox-commands": sandbox_commands,
+    "sandbox-commands": lambda: (f"- {kind.line()}" for kind in KINDS),
     "extras": extras,
     "protocols": protocols,
     "api": api,

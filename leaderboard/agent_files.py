@@ -25,26 +25,17 @@ _ENVIRONMENTS = {entry.entry_point.split(".")[1] for entry in ENVIRONMENTS}  # t
 
 @dataclass(frozen=True)
 class AgentFiles:
-    """Copies for one audit, which do not change while it runs.
+    """Copies for one audit, which do not change while it runs."""
 
-    Attributes:
-        own: The folder of the agent's own files.
-        kind: The part of `--agent` before the colon.
-        argument: The part behind it; a path below `own` if it names a file or a folder.
-        checkpoint: The SHA-256 of that path, or an empty string.
-        own_loader: Whether code of this project makes the agent from weights alone: the probabilities that it states
-            are then those of the weights that `checkpoint` names.
-        foreign: The installed package whose code makes the agent, if it is not one of ours; or an empty string.
-        model: What stands behind the path: `@MODEL`, a model of the cache, or an empty string.
-    """
-
-    own: Path
-    kind: str
-    argument: str | Path
-    checkpoint: str
+    own: Path  # the folder of the agent's own files
+    kind: str  # the part of `--agent` before the colon
+    argument: str | Path  # the part behind it; a path below `own` if it names a file or a folder
+    checkpoint: str  # the SHA-256 of that path, or an empty string
+    # Whether code of this project makes the agent from weights alone: the probabilities that it states are then those
+    # of the weights that `checkpoint` names.
     own_loader: bool
-    foreign: str
-    model: str = ""
+    foreign: str  # the installed package whose code makes the agent, if it is not one of ours; or an empty string
+    model: str = ""  # what stands behind the path: `@MODEL`, a model of the cache, or an empty string
 
     @property
     def packages(self) -> Path:
@@ -141,14 +132,8 @@ def _check_function(own: Path, module: str, function: str) -> None:
         tree = ast.parse(file.read_bytes())
     except (OSError, SyntaxError, ValueError):
         return  # a package, or an installed module: whoever starts it says what is wrong
-    names: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
-            names.add(node.id)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            names.add(node.name)
-        elif isinstance(node, ast.alias):
-            names.add(node.asname or node.name)
+    found = ([getattr(node, each, None) for each in ("asname", "name", "id")] for node in ast.walk(tree))
+    names = {next(filter(None, each), None) for each in found}
     if "*" not in names and function.partition(".")[0] not in names:
         raise UsageError(one_line(f"module {module!r} has no {function!r}: write --agent {module}:FUNCTION"))
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from leaderboard.own_protocols import keep_protocol
 from leaderboard.pack import pack
+from leaderboard.schema import REFERENCE_LINES
 from leaderboard.standings.badges import BADGES_FILE, note_badge
 from leaderboard.verify import sha256
 from natlang_envs.errors import UsageError, require_choice
@@ -38,7 +39,6 @@ DESCRIPTIONS = {
     "random-edit": "Goes down to any line, makes any of its edits and submits it, untested. Unlearned.",
     "spectrum": "Tests edits of the lines that Ochiai suspects; is told which tests depend on a line. Unlearned.",
 }
-REFERENCE_LINES = ("random-legal", "oracle", "reference")  # they see more than a player
 
 
 def baselines() -> list[tuple[str, str]]:

@@ -10,14 +10,7 @@ from leaderboard.copies import refuse_look_alike
 from leaderboard.own_protocols import PROTOCOLS
 from leaderboard.players import PLAYERS_FILE
 from leaderboard.result import LEDGER_FILE
-from leaderboard.rounds import (
-    COMMITMENTS,
-    OPEN_FOR,
-    ROUNDS_FILE,
-    Commitment,
-    check_commitment,
-    read_commitment,
-)
+from leaderboard.rounds import COMMITMENTS, OPEN_FOR, ROUNDS_FILE, Commitment, check_commitment, read_commitment
 from leaderboard.schema import CHECKPOINTS, SUBMISSIONS, Submission, one_line, today
 from leaderboard.standings.badges import ADJUDICATIONS_FILE, BADGES_FILE, OWNERS_FILE, read_owners
 from leaderboard.standings.columns import in_words
@@ -53,29 +46,24 @@ def check_changes(base: str, root: Path = Path(), submitter: str = "") -> Checke
     # A proposed change of the owners counts for nothing, and is refused below.
     owners = {} if path.as_posix() in [name for _, name in changed] else read_owners(root / path)
     lines: list[str] = []
-    holds = True
     entries: set[str] = set()
     for status, name in changed:
         parts = PurePosixPath(name).parts
         if parts[:1] == (SUBMISSIONS.parent.name,) and parts[1:] and parts[1] in PROTECTED:
             lines.append(f"- ❌ `{one_line(name)}` is changed by maintainers only: take the change back")
-            holds = False
         elif parts[:2] == CHECKPOINTS.parts:
             if problem := _player_problem(status, root / name, [each for _, each in changed]):
                 lines.append(f"- ❌ `{one_line(name)}`{problem}")
-                holds = False
         elif parts[:2] == SUBMISSIONS.parts:
             entry = PurePosixPath(*parts[:-1]).as_posix()
             if status != "A":
                 lines.append(f"- ❌ `{one_line(name)}`: an entry is never changed or removed; pack a new one")
-                holds = False
             entries.add(entry)
         elif parts[:2] == (SUBMISSIONS.parent.name, COMMITMENTS):
             try:
                 made = _new_commitment(root / name, status, owners, submitter)
             except UsageError as error:
                 lines.append(f"- ❌ {_quoted(error, root)}")
-                holds = False
             else:
                 lines.append(f"- ✅ `{one_line(name)}`: digest {made.digest[:12]}, for the round of {made.round.opens}")
     for entry in sorted(entries):
@@ -90,9 +78,9 @@ def check_changes(base: str, root: Path = Path(), submitter: str = "") -> Checke
             lines.append(f"- ⚠️ {_quoted(error, root)}; maintainers replay it where the data are")
         except UsageError as error:
             lines.append(f"- ❌ {_quoted(error, root)}")
-            holds = False
         else:
             lines.append(f"- ✅ `{entry}`: {in_words(Row(found))}; unranked until it is audited")
+    holds = not any(line.startswith("- ❌") for line in lines)
     return Checked("\n".join(lines or ["No entry is changed."]), holds)
 
 
@@ -102,10 +90,8 @@ def _player_problem(status: str, file: Path, proposed: list[str]) -> str:
     if file.parent.name == FILES:
         players = [each for each in proposed if each.endswith(".json")]
         held = [file.parents[1] / PurePosixPath(each).name for each in players]
-        known = [
-            FILES + "/" + each.name for one in held if not _unreadable(one) for each in published_files(one)[1].values()
-        ]
-        return "" if f"{FILES}/{file.name}" in known else " belongs to no player that is proposed"
+        known = [each.name for one in held if not _unreadable(one) for each in published_files(one)[1].values()]
+        return "" if file.name in known else " belongs to no player that is proposed"
     return _unreadable(file) if file.suffix == ".json" else " is no file of a published player"
 
 
@@ -115,11 +101,8 @@ def _unreadable(player: Path) -> str:
     except UsageError as error:
         return f": {one_line(str(error)).replace('`', chr(39))}"
     total = sum(each.stat().st_size for each in files.values())
-    return (
-        ""
-        if total <= _LARGEST_PLAYER
-        else f": its files take {total >> 20} MiB: a player has at most {_LARGEST_PLAYER >> 20}"
-    )
+    most = f"a player has at most {_LARGEST_PLAYER >> 20}"
+    return f": its files take {total >> 20} MiB: {most}" if total > _LARGEST_PLAYER else ""
 
 
 def _new_commitment(path: Path, status: str, owners: dict[str, str], submitter: str) -> Commitment:

@@ -44,9 +44,7 @@ def pack_command(
     link: Annotated[str | None, typer.Option(help="A page about the agent, http or https.")] = None,
     deterministic: Annotated[bool, typer.Option("--deterministic", help="The agent does the same each time.")] = False,
     reference: Annotated[bool, typer.Option("--reference", help="Show it without a rank, as a reference.")] = False,
-    disclosure: Annotated[
-        str, typer.Option(help="What it was trained on, and how the protocol's tasks may have got into it.")
-    ] = "",
+    disclosure: Annotated[str, typer.Option(help="What it was trained on, and whether the tasks are in it.")] = "",
     model: Annotated[str | None, typer.Option(help="The language model's name.")] = None,
     parameters: Annotated[int | None, typer.Option(min=1, help="The number of the model's parameters.")] = None,
     weights: Annotated[str | None, typer.Option(help="The model's weights: open, closed or none.")] = None,
@@ -147,7 +145,6 @@ def check_changes_command(
     checked = check_changes(base, submitter=submitter)
     typer.echo(printable(checked.markdown))
     if report is not None:
-        report.parent.mkdir(parents=True, exist_ok=True)
         write_whole(report, f"{checked.markdown}\n".encode())
     if not checked.holds:
         raise typer.Exit(2)
@@ -258,9 +255,8 @@ def build_command(
     repository: Annotated[str, typer.Option(help="The repository's address; by default the checkout's.")] = "",
 ) -> None:
     """Write the static site from the ledger; entries that it does not know are replayed."""
-    typer.echo(
-        printable(str(build(submissions, out, replay=replay, references=references, docs=docs, repository=repository)))
-    )
+    index = build(submissions, out, replay=replay, references=references, docs=docs, repository=repository)
+    typer.echo(printable(str(index)))
 
 
 def main() -> None:

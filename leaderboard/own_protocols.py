@@ -32,10 +32,6 @@ def keep_protocol(protocol: Protocol, beside: Path) -> None:
         raise UsageError(f"the protocol's name is {protocol.name!r}: write it in small letters, such as my-game/v1")
     known = own_protocol(protocol.name, beside)
     if known is not None and known.digest != protocol.digest:
-        raise UsageError(
-            f"{beside / PROTOCOLS} has another protocol {protocol.name}, digest {known.digest[:12]}…: raise the "
-            "version in the new one's name"
-        )
-    file = beside / PROTOCOLS / f"{protocol.name}.json"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(file, protocol.to_json().encode())
+        other = f"another protocol {protocol.name}, digest {known.digest[:12]}…"
+        raise UsageError(f"{beside / PROTOCOLS} has {other}: raise the version in the new one's name")
+    write_whole(beside / PROTOCOLS / f"{protocol.name}.json", protocol.to_json().encode())

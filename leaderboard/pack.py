@@ -6,7 +6,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter
 
 from leaderboard.copies import refuse_copies, refuse_look_alike
 from leaderboard.own_protocols import keep_protocol, own_protocol
@@ -15,19 +15,17 @@ from leaderboard.schema import (
     SUBMISSION_FILE,
     SUBMISSIONS,
     RunFacts,
-    first_problem,
     make_submission,
     one_line,
-    read_bounded,
-    read_json,
+    read_as,
     today,
 )
-from leaderboard.verify import MAX_TRAJECTORIES_BYTES, Recording, check, sha256
+from leaderboard.verify import MAX_TRAJECTORIES_BYTES, check, sha256
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.live import find_round
 from natlang_envs.evaluation.protocols import load_protocol, protocol_names, split_shortened
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE, Run, read_run_facts
-from natlang_envs.files import whole_folder, write_whole
+from natlang_envs.files import read_plain, whole_folder, write_whole
 
 _MAX_CURVE_BYTES = 8 * 1024 * 1024
 _MOST_POINTS = 100
@@ -89,7 +87,8 @@ def pack(
         commitment = None
         if find_round(run.protocol) and not is_reference:
             commitment = read_commitment(commitment_file(out.parent, run.protocol, name)).digest
-        packed = read_bounded(run_folder / TRAJECTORIES_FILE, MAX_TRAJECTORIES_BYTES)
+        recording = run_folder / TRAJECTORIES_FILE
+        packed = read_plain(recording, MAX_TRAJECTORIES_BYTES)
         submission = make_submission(
             {
                 "protocol": run.protocol,
@@ -112,12 +111,11 @@ def pack(
             }
         )
         check_live(submission, out.parent)
-        recording = run_folder / TRAJECTORIES_FILE
-        verified = check(submission, protocol, Recording(recording))
+        verified = check(submission, protocol, recording)
         refuse_copies(out, submission, verified.result, recording)
         refuse_look_alike(out, submission.protocol, submission.name)
     except UsageError as error:
-        raise type(error)(one_line(f"{run_folder}: {error}")) from None
+        raise type(error)(one_line(f"{run_folder}: {str(error).removeprefix(f'{run_folder}/')}")) from None
     entry = out / submission.protocol / submission.name
     if entry.exists():
         raise UsageError(f"{entry} already exists: choose another --name, or delete it")
@@ -153,10 +151,7 @@ def read_curve(path: Path) -> tuple[tuple[int, float], ...]:
     """
     if not path.is_file():
         raise UsageError(f"{path} is no file: give the curve.json of reflect-rl train")
-    try:
-        rows = TypeAdapter(list[_Point]).validate_json(read_json(path, _MAX_CURVE_BYTES))
-    except ValidationError as error:
-        raise UsageError(one_line(f"{path} is no learning curve: {first_problem(error)}")) from None
+    rows = read_as(path, TypeAdapter(list[_Point]), _MAX_CURVE_BYTES)
     together = max(1, -(-len(rows) // _MOST_POINTS))
     parts = [rows[at : at + together] for at in range(0, len(rows), together)]
     return tuple((part[-1].episodes, fmean(each.success for each in part)) for part in parts)

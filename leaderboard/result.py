@@ -19,39 +19,26 @@ Rate = Annotated[float, Field(ge=0, le=1)]
 
 
 class ReplayResult(Strict):
-    """All that replay derives from a recording.
-
-    Attributes:
-        env_id: The environment, its version included.
-        package: The version of natlang_envs that replayed it.
-        date: The day of the replay, `YYYY-MM-DD`.
-        episodes_sha256: A digest of all episodes, reflections included; entries that share it are copies.
-        actions_sha256: A digest of the actions alone.
-        mean_regret: Mean number of steps beyond the environment's plan, over successful episodes.
-        invalid_rate: The share of the actions that were not among the listed commands.
-        outcomes: One character an episode, in the order of the protocol: 1 for success, 0 for none.
-        failed_commands: The number of commands that did nothing, or lost a game, by cause; None where the environment
-            gives no reasons, or an earlier version replayed it.
-        failed_episodes: The number of failed episodes by reason; None as above.
-    """
-
     trajectories_sha256: Digest
     protocol_digest: Digest
-    env_id: str
-    package: str
-    date: str
-    episodes_sha256: Digest
-    actions_sha256: Digest
+    env_id: str  # the environment, its version included
+    package: str  # the version of natlang_envs that replayed it
+    date: str  # the day of the replay, `YYYY-MM-DD`
+    episodes_sha256: Digest  # a digest of all episodes, reflections included; entries that share it are copies
+    actions_sha256: Digest  # a digest of the actions alone
     success_rate: Rate
     low: Rate
     high: Rate
     mean_return: float
     mean_steps: float
-    mean_regret: float | None
-    invalid_rate: Rate
+    mean_regret: float | None  # mean number of steps beyond the environment's plan, over successful episodes
+    invalid_rate: Rate  # the share of the actions that were not among the listed commands
+    # One character an episode, in the order of the protocol: 1 for success, 0 for none.
     outcomes: Annotated[str, Field(pattern=r"^[01]*$")]
+    # The number of commands that did nothing, or lost a game, by cause; None where the environment gives no reasons, or
+    # an earlier version replayed it.
     failed_commands: dict[str, int] | None = None
-    failed_episodes: dict[str, int] | None = None
+    failed_episodes: dict[str, int] | None = None  # the number of failed episodes by reason; None as above
 
     def score(self, protocol: Protocol) -> Score:
         return Score(

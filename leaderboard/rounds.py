@@ -16,7 +16,7 @@ from pydantic import AfterValidator, TypeAdapter, ValidationError
 from leaderboard.agent_files import AgentFiles, copy_agent_files
 from leaderboard.git import git
 from leaderboard.own_protocols import own_protocol
-from leaderboard.schema import Day, Digest, Line, Name, Strict, Submission, first_problem, one_line, read_as, today
+from leaderboard.schema import Day, Digest, Line, Name, Strict, Submission, explained, one_line, read_as, today
 from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.evaluation.live import Round, checked_month, checked_round, find_round, live_protocol
 from natlang_envs.evaluation.protocols import Protocol, load_protocol, protocol_names
@@ -35,23 +35,14 @@ def _for_a_round(name: str) -> str:
 
 
 class Commitment(Strict):
-    """An agent, stated before the tasks of a round are known.
+    """An agent, stated before the tasks of a round are known."""
 
-    Attributes:
-        protocol: The round.
-        name: The agent's name on the leaderboard.
-        agent: What `--agent` takes, with a path inside the agent's own files.
-        files: The SHA-256 of these files: weights, code and prompts.
-        decoding: How it decodes and which endpoint it asks, where its files do not say so.
-        date: The day of the commitment, `YYYY-MM-DD`.
-    """
-
-    protocol: Annotated[Line, AfterValidator(_for_a_round)]
-    name: Name
-    agent: Line
-    files: Digest
-    decoding: Line = ""
-    date: Day
+    protocol: Annotated[Line, AfterValidator(_for_a_round)]  # the round
+    name: Name  # the agent's name on the leaderboard
+    agent: Line  # what `--agent` takes, with a path inside the agent's own files
+    files: Digest  # the SHA-256 of these files: weights, code and prompts
+    decoding: Line = ""  # how it decodes and which endpoint it asks, where its files do not say so
+    date: Day  # the day of the commitment, `YYYY-MM-DD`
 
     @property
     def digest(self) -> str:
@@ -110,9 +101,7 @@ def protocol_of(name: str, beside: Path) -> Protocol:
     return _protocol_of_round(played, beacon)
 
 
-@lru_cache(maxsize=64)
-def _protocol_of_round(played: Round, beacon: str) -> Protocol:
-    return live_protocol(played, beacon)
+_protocol_of_round = lru_cache(maxsize=64)(live_protocol)
 
 
 def commit(
@@ -146,7 +135,7 @@ def commit(
     try:
         made = Commitment.model_validate({**facts, "date": today().isoformat()})
     except ValidationError as error:
-        raise UsageError(one_line(first_problem(error))) from None
+        raise UsageError(explained(error)) from None
     path = commitment_file(beside, made.protocol, name)
     if path.exists():
         raise UsageError(f"{path} is there, and a commitment is never changed: choose another --name or round")

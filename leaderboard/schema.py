@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from natlang_envs.errors import UsageError
-from natlang_envs.files import DoubledKeyError, keys_once
+from natlang_envs.files import DoubledKeyError, keys_once, read_plain
 
 T = TypeVar("T")
 
@@ -22,9 +22,10 @@ CHECKPOINTS = SUBMISSIONS.parent / "checkpoints"  # published players
 SUBMISSION_FILE = "submission.json"
 SCHEMA_VERSION = 2
 MAX_SUBMISSION_BYTES = 64 * 1024
+MADE = ": an entry is made by `natlang-leaderboard pack`"
 _MAX_LINE = 500
 _BEGAN = date(2026, 11, 21)
-_REFERENCE_AGENTS = ("random-legal", "oracle", "reference")
+REFERENCE_LINES = ("random-legal", "oracle", "reference")  # built-in agents that see more than a player
 _LEARNED = ("imitation", "rl")
 
 # Characters that turn the direction of the text after them: a name could read as another one on the page.
@@ -41,12 +42,6 @@ def _plain(text: str) -> str:
             raise ValueError(f"must be text without control characters, not with U+{ord(character):04X}")
     if "xxx" in "".join("x" if unicodedata.category(each) in ("Mn", "Me") else " " for each in text):
         raise ValueError("must be text without piles of marks on one letter")
-    return text
-
-
-def _plain_lines(text: str) -> str:
-    for line in text.split("\n"):
-        _plain(line)
     return text
 
 
@@ -89,7 +84,7 @@ Name = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9._-]{0,62}[a-z0-9])?$"), 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Line = Annotated[str, Field(max_length=300), AfterValidator(_plain)]
 Link = Annotated[Line, AfterValidator(_web_address)]
-Text = Annotated[str, Field(max_length=4_000), AfterValidator(_plain_lines)]
+Text = Annotated[str, Field(max_length=4_000), AfterValidator(lambda text: "\n".join(map(_plain, text.split("\n"))))]
 Count = Annotated[int, Field(ge=0, le=10**15)]
 Weights = Annotated[int, Field(ge=1, le=10**14)]  # a hundred times what the largest models have
 
@@ -157,37 +152,25 @@ class RunFacts(Strict):
 
 
 class Submission(Strict):
-    """The facts of an entry.
-
-    Attributes:
-        protocol_digest: The digest of the protocol when the run was made.
-        name: The agent's name on the leaderboard, and the name of the entry's folder.
-        deterministic: Whether the agent does the same each time; it then plays each episode once.
-        disclosure: What the agent was trained on, and how the protocol's tasks may have got into it.
-        parameters: The number of the model's parameters.
-        reference: Whether it is a reference line, shown without a rank; of schema version 2, as the fields after it.
-        date: The day it was packed, `YYYY-MM-DD`.
-        commitment: In a live round, the digest that was committed before it.
-    """
-
     schema_version: Literal[1, 2] = SCHEMA_VERSION
     protocol: Line
-    protocol_digest: Digest
-    name: Name
+    protocol_digest: Digest  # the digest of the protocol when the run was made
+    name: Name  # the agent's name on the leaderboard, and the name of the entry's folder
     description: Line = ""
     authors: Annotated[tuple[Line, ...], Field(max_length=50)] = ()
     contact: Line | None = None
     link: Link | None = None
-    deterministic: bool = False
-    disclosure: Text = ""
+    deterministic: bool = False  # whether the agent does the same each time; it then plays each episode once
+    disclosure: Text = ""  # what the agent was trained on, and how the protocol's tasks may have got into it
     model: Line | None = None
-    parameters: Weights | None = None
+    parameters: Weights | None = None  # the number of the model's parameters
     run: RunFacts
     trajectories_sha256: Digest
+    # Whether it is a reference line, shown without a rank; of schema version 2, as the fields after it.
     reference: bool = False
     track: Track | None = None
-    date: Day | None = None
-    commitment: Digest | None = None
+    date: Day | None = None  # the day it was packed, `YYYY-MM-DD`
+    commitment: Digest | None = None  # in a live round, the digest that was committed before it
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -206,7 +189,7 @@ class Submission(Strict):
     def is_reference(self) -> bool:
         """Whether it is a reference line. Schema version 1 does not say so; the built-in players' entries are."""
         if self.schema_version == 1:
-            return self.name == self.run.agent in _REFERENCE_AGENTS
+            return self.name == self.run.agent in REFERENCE_LINES
         return self.reference
 
     @property
@@ -245,48 +228,28 @@ def make_submission(content: dict[str, Any]) -> Submission:
     try:
         return Submission.model_validate(content)
     except ValidationError as error:
-        raise UsageError(_explained(error)) from None
+        raise UsageError(explained(error)) from None
 
 
 def read_submission(path: Path) -> Submission:
-    content = read_json(path, MAX_SUBMISSION_BYTES)
-    try:
-        return Submission.model_validate_json(content)
-    except ValidationError as error:
-        raise UsageError(one_line(f"{path.name}: {_explained(error)}")) from None
-
-
-def read_bounded(path: Path, limit: int) -> bytes:
-    """Return the content of a plain file; a link, a folder, and a file above `limit` bytes raise `UsageError`."""
-    if path.is_symlink() or not path.is_file():
-        raise UsageError(f"{path.name} is missing or is no plain file: make the entry with `natlang-leaderboard pack`")
-    with path.open("rb") as file:
-        content = file.read(limit + 1)
-    if len(content) > limit:
-        raise UsageError(f"{path.name} is larger than {limit} bytes: an entry is made by `natlang-leaderboard pack`")
-    return content
-
-
-def read_json(path: Path, limit: int) -> bytes:
-    """As `read_bounded`; also refuses an object with a key twice. The caller refuses text that is no JSON."""
-    content = read_bounded(path, limit)
-    try:
-        json.loads(content, object_pairs_hook=keys_once)
-    except DoubledKeyError as error:
-        raise UsageError(one_line(f"{path.name}: {error}: delete one")) from None
-    except (ValueError, RecursionError):
-        pass
-    return content
+    return read_as(path, TypeAdapter(Submission), MAX_SUBMISSION_BYTES)
 
 
 def read_as(path: Path, kind: TypeAdapter[T], limit: int, missing: T | None = None) -> T:
     """Return the checked content of a JSON file, or `missing`, if given, where there is no file."""
     if missing is not None and not path.exists():
         return missing
+    content = read_plain(path, limit, MADE)
     try:
-        return kind.validate_json(read_json(path, limit))
+        json.loads(content, object_pairs_hook=keys_once)
+    except DoubledKeyError as error:
+        raise UsageError(one_line(f"{path}: {error}: delete one")) from None
+    except (ValueError, RecursionError):  # no JSON: refused below
+        pass
+    try:
+        return kind.validate_json(content)
     except ValidationError as error:
-        raise UsageError(one_line(f"{path}: {first_problem(error)}")) from None
+        raise UsageError(one_line(f"{path}: {explained(error)}")) from None
 
 
 def look(name: str) -> str:
@@ -302,12 +265,6 @@ def one_line(text: str) -> str:
     return shown if len(shown) <= _MAX_LINE else shown[:_MAX_LINE] + "…"
 
 
-def first_problem(error: ValidationError) -> str:
-    """Return the first malformed place of a file, and what is wrong there."""
-    first = error.errors(include_url=False)[0]
-    return ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
-
-
 _INPUT_SAYS_NOTHING = ("missing", "extra_forbidden", "json_invalid")
 _REMEDIES = {
     "name": "write up to 64 lower-case letters, digits, '-', '.' and '_', first and last a letter or digit",
@@ -315,7 +272,8 @@ _REMEDIES = {
 }
 
 
-def _explained(error: ValidationError) -> str:
+def explained(error: ValidationError) -> str:
+    """Return the first malformed place of a file, what is wrong there, and how many more there are."""
     problems = error.errors(include_url=False, include_input=True)
     first = problems[0]
     where = ".".join(map(str, first["loc"]))

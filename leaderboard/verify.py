@@ -9,11 +9,10 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import count
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -23,7 +22,7 @@ import gymnasium
 from leaderboard.copies import refuse_copies
 from leaderboard.result import ReplayResult
 from leaderboard.rounds import check_live, protocol_of
-from leaderboard.schema import SUBMISSION_FILE, SUBMISSIONS, Submission, one_line, read_bounded, read_submission
+from leaderboard.schema import MADE, SUBMISSION_FILE, SUBMISSIONS, Submission, one_line, read_submission
 from natlang_envs import SANDBOXED, __version__
 from natlang_envs.env import strip_unless_listed
 from natlang_envs.errors import UsageError
@@ -32,6 +31,7 @@ from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.evaluation.runner import plan_lengths
 from natlang_envs.evaluation.runs import RUN_FILE, TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import Score, score
+from natlang_envs.files import read_plain
 from natlang_envs.trajectory import (
     Recorder,
     Trajectory,
@@ -40,6 +40,7 @@ from natlang_envs.trajectory import (
     parse_line,
     play_again,
     stream_lines,
+    stream_trajectories,
 )
 
 MAX_TRAJECTORIES_BYTES = 32 * 1024 * 1024  # packed
@@ -96,7 +97,7 @@ def verify(folder: Path, *, copies: bool = False) -> Verified:
                     "comment and a time: pack the run again"
                 )
         submissions = submissions_of(folder)
-        found = check(submission, protocol_of(submission.protocol, beside_of(folder)), Recording(recording))
+        found = check(submission, protocol_of(submission.protocol, beside_of(folder)), recording)
         if not copies and submissions is not None:
             refuse_copies(submissions, submission, found.result, recording)
     except UsageError as error:
@@ -128,7 +129,7 @@ def opened(folder: Path) -> Submission:
     if extra:
         raise UsageError(f"{extra[0]} is no part of an entry: delete it")
     submission = read_submission(folder / SUBMISSION_FILE)
-    digest = sha256(read_bounded(folder / TRAJECTORIES_FILE, MAX_TRAJECTORIES_BYTES))
+    digest = sha256(read_plain(folder / TRAJECTORIES_FILE, MAX_TRAJECTORIES_BYTES, MADE))
     if digest != submission.trajectories_sha256:
         raise UsageError(
             f"{TRAJECTORIES_FILE} has the SHA-256 {digest[:12]}…, "
@@ -143,21 +144,11 @@ def opened(folder: Path) -> Submission:
     return submission
 
 
-class Recording:
-    """The lines of a recording, which can be read repeatedly, from a file or from episodes in memory."""
-
-    def __init__(self, source: Path | Sequence[Trajectory]) -> None:
-        self._source = source
-
-    def lines(self) -> Iterable[bytes]:
-        return stream_lines(self._source) if isinstance(self._source, Path) else map(line_of, self._source)
-
-
 def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def check(submission: Submission, protocol: Protocol, recording: Recording) -> Verified:
+def check(submission: Submission, protocol: Protocol, recording: Path) -> Verified:
     """Play all episodes again, one at a time, and derive the score.
 
     Raises:
@@ -193,19 +184,12 @@ def _key(trajectory: Trajectory) -> _Key:
     return (trajectory.task_id, trajectory.seed, trajectory.run)
 
 
-def _parsed(number: int, line: bytes) -> Trajectory:
-    try:
-        return parse_line(line)
-    except (ValueError, TypeError, RecursionError) as error:
-        raise UsageError(f"{TRAJECTORIES_FILE}, line {number}: {error}") from None
-
-
-def _keys(recording: Recording, limit: int) -> list[_Key]:
+def _keys(recording: Path, limit: int) -> list[_Key]:
     found: list[_Key] = []
-    for number, line in enumerate(recording.lines(), 1):
+    for number, episode in enumerate(stream_trajectories(recording), 1):
         if number > limit:
             raise UsageError(f"{TRAJECTORIES_FILE} has more than {limit} lines: there are not so many episodes")
-        found.append(_key(_parsed(number, line)))
+        found.append(_key(episode))
     return found
 
 
@@ -230,7 +214,7 @@ def _check_order(found: list[_Key], expected: list[_Key], protocol: Protocol) ->
     raise UsageError(f"{TRAJECTORIES_FILE}, line {number}: {_name(is_)} stands where {_name(should)} belongs")
 
 
-def _replayed(protocol: Protocol, recording: Recording, digest: str) -> ReplayResult:
+def _replayed(protocol: Protocol, recording: Path, digest: str) -> ReplayResult:
     episodes, actions = hashlib.sha256(), hashlib.sha256()
     played_steps = invalid = 0
     causes = no_causes(protocol)
@@ -272,7 +256,7 @@ def _replayed(protocol: Protocol, recording: Recording, digest: str) -> ReplayRe
     )
 
 
-def _replays(protocol: Protocol, recording: Recording) -> Iterator[tuple[bytes, Trajectory, _Replay]]:
+def _replays(protocol: Protocol, recording: Path) -> Iterator[tuple[bytes, Trajectory, _Replay]]:
     """Yield each line with its episode and its replay, in order; what runs in sandboxes uses two cores."""
     cores = CORES if protocol.env_id in {each.id for each in SANDBOXED} else 1
     envs = [_make(protocol) for _ in range(cores)]
@@ -280,8 +264,9 @@ def _replays(protocol: Protocol, recording: Recording) -> Iterator[tuple[bytes, 
     for env in envs:
         idle.put(env)
 
-    def replay(number: int, line: bytes) -> tuple[bytes, Trajectory, _Replay]:
-        recorded, env = _parsed(number, line), idle.get()
+    def replay(line: bytes) -> tuple[bytes, Trajectory, _Replay]:
+        recorded = parse_line(line)
+        env = idle.get()
         try:
             return line, recorded, _replay(env, recorded)
         finally:
@@ -289,7 +274,7 @@ def _replays(protocol: Protocol, recording: Recording) -> Iterator[tuple[bytes, 
 
     pool = ThreadPoolExecutor(cores)
     try:
-        yield from (map if cores == 1 else pool.map)(replay, count(1), recording.lines())
+        yield from (map if cores == 1 else pool.map)(replay, stream_lines(recording))
     finally:
         pool.shutdown(cancel_futures=True)
         for env in envs:

@@ -49,6 +49,17 @@ def json_line(value: Any) -> bytes:
         return json.dumps(value, separators=(",", ":")).encode() + b"\n"
 
 
+def read_plain(path: Path, most: int, remedy: str = "") -> bytes:
+    """Return the content of a plain file; a link, a folder, and a file above `most` bytes raise `UsageError`."""
+    if path.is_symlink() or not path.is_file():
+        raise UsageError(f"{path} is missing or is no plain file{remedy}")
+    with path.open("rb") as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise UsageError(f"{path} is larger than {most} bytes{remedy}")
+    return content
+
+
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file by renaming a finished one into place: a killed write leaves the old file.
 
@@ -172,15 +183,9 @@ def run_python(
     A module of the standard library's or pip's name that lies in the user's current folder is not imported: `-I`
     keeps the folder, `PYTHON*` variables and the user's site-packages out, and the working folder is the root.
     """
-    return subprocess.run(
-        [sys.executable, "-I", *arguments],
-        cwd=Path(sys.executable).anchor,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
-    )
+    command = [sys.executable, "-I", *arguments]
+    root = Path(sys.executable).anchor
+    return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=timeout)
 
 
 def lock(descriptor: int, *, wait: bool = False) -> bool | None:

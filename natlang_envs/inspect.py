@@ -217,9 +217,7 @@ def write_runs(log: EvalLog | str | Path, out: Path | None = None) -> list[Path]
         raise UsageError(f"{read.location} is of another version of {chosen.name}: evaluate again")
     place = urlsplit(read.location)
     if out is None and place.scheme not in ("", "file"):
-        raise UsageError(
-            f"{read.location} is not on this machine: natlang_envs.inspect.write_runs(LOG, OUT) writes its run"
-        )
+        raise UsageError(f"{read.location} is elsewhere: natlang_envs.inspect.write_runs(LOG, OUT) writes its run")
     out = out or Path(url2pathname(place.path)).with_suffix("")
     ended = {(str(each.id), each.epoch): each for each in read.samples or [] if "episode" in each.store}
     runs = chosen.runs if facts["sampling"] else 1

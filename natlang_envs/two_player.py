@@ -15,9 +15,7 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.envs.registration import load_env_creator  # pyright: ignore[reportUnknownVariableType]
 from pettingzoo import AECEnv  # pyright: ignore[reportMissingTypeStubs]
-from pettingzoo.utils.conversions import (  # pyright: ignore[reportMissingTypeStubs]
-    turn_based_aec_to_parallel_wrapper,
-)
+from pettingzoo.utils.conversions import turn_based_aec_to_parallel_wrapper  # pyright: ignore[reportMissingTypeStubs]
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper  # pyright: ignore[reportMissingTypeStubs]
 
 from natlang_envs.env import unwrap

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import signal
 import socket
 import subprocess
 import sys
 import sysconfig
 import tempfile
+import threading
 import time
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -31,10 +31,10 @@ from leaderboard.schema import one_line
 from natlang_envs.errors import UsageError, check_flag, reason
 from natlang_envs.files import cache_folder
 from natlang_envs.prompt import PathStep
-from natlang_envs.sandbox.isolation import Limits, find_isolation
 from natlang_envs.sandbox.isolation.child import PYTHON, folders
-from natlang_envs.sandbox.isolation.isolation import Bubblewrap
+from natlang_envs.sandbox.isolation.isolation import Bubblewrap, find_isolation
 from natlang_envs.sandbox.isolation.namespaces import Namespaces, arguments, waiting
+from natlang_envs.sandbox.isolation.watch import Limits
 
 PATIENCE = 300.0  # seconds for one answer; making an agent loads its weights
 _STARTING = 60.0  # seconds in which Python must have started
@@ -70,23 +70,15 @@ class AgentFacts(NamedTuple):
 
 
 class AgentOptions(TypedDict, total=False):
-    """What an agent may use, and how long it may take.
+    """What an agent may use, and how long it may take."""
 
-    Attributes:
-        files: A folder with everything that the agent needs; without it, the agent sees only what its name names.
-        patience: Seconds for one answer.
-        network: Let it use the network, as one that asks an endpoint must.
-        variables: Names of environment variables that it may read, such as that of an endpoint's key.
-        isolated: Use bubblewrap where it works; without it no audit passes.
-        gpu: Let it use the machine's NVIDIA GPUs.
-    """
-
+    # A folder with everything that the agent needs; without it, the agent sees only what its name names.
     files: Path | None
-    patience: float
-    network: bool
-    variables: Sequence[str]
-    isolated: bool
-    gpu: bool
+    patience: float  # seconds for one answer
+    network: bool  # let it use the network, as one that asks an endpoint must
+    variables: Sequence[str]  # names of environment variables that it may read, such as that of an endpoint's key
+    isolated: bool  # use bubblewrap where it works; without it no audit passes
+    gpu: bool  # let it use the machine's NVIDIA GPUs
 
 
 class _Answer(BaseModel):
@@ -107,19 +99,16 @@ class AgentProcess:
     def __init__(
         self, line: socket.socket, errors: int, files: AgentFiles, open_: tuple[str, ...], patience: float
     ) -> None:
-        self.files = files
-        self.open = open_
-        self._line = line
-        self._errors: int | None = errors
-        self._patience = patience
+        self.files, self.open = files, open_
+        self._line, self._patience = line, patience
         self._asked = 0
         self._unread = b""
         self._printed = b""
-        line.setblocking(False)
+        self._reader = threading.Thread(target=self._read_errors, args=(os.dup(errors),), daemon=True)
+        self._reader.start()
         self.facts = AgentFacts(**self._ask("load", (), TypeAdapter(dict[str, bool])))
 
     def act(self, inputs: Sequence[InputJson]) -> list[str]:
-        """Return an action for each input."""
         actions = self._ask("act", inputs, TypeAdapter(list[str]))
         if len(actions) != len(inputs):
             raise _no_answer()
@@ -154,44 +143,32 @@ class AgentProcess:
         if self._unread:
             raise UsageError("the agent answers what it was not asked: only the board's program writes to its line")
         deadline = time.monotonic() + self._patience
-        left = memoryview(question)
-        while b"\n" not in self._unread:
-            if (seconds := deadline - time.monotonic()) <= 0:
-                late = f"it gave no answer in {self._patience:g} seconds"
-                raise UsageError(f"the agent hangs: {late}; if it is only slow, allow more with --patience")
-            reading = [self._line] if self._errors is None else [self._line, self._errors]
-            ready, free, _ = select.select(reading, [self._line] if left else [], [], seconds)
-            if self._errors in ready:
-                self._read_errors()
-            try:
-                if free:
-                    left = left[self._line.send(left) :]
-                data = self._line.recv(1 << 16) if self._line in ready else None
-            except BlockingIOError:
-                continue
-            except OSError:
-                data = b""
-            if data == b"":
-                raise self._ended()
-            self._unread += data or b""
-            if len(self._unread) > most:
-                raise UsageError(f"the agent answers with more than {most:,} bytes: an action has at most 4,096")
+        try:
+            self._line.settimeout(self._patience)
+            self._line.sendall(question)
+            while b"\n" not in self._unread:
+                self._line.settimeout(max(deadline - time.monotonic(), 1e-3))
+                if not (data := self._line.recv(1 << 16)):
+                    raise self._ended()
+                self._unread += data
+                if len(self._unread) > most:
+                    raise UsageError(f"the agent answers with more than {most:,} bytes: an action has at most 4,096")
+        except TimeoutError:
+            late = f"it gave no answer in {self._patience:g} seconds"
+            raise UsageError(f"the agent hangs: {late}; if it is only slow, allow more with --patience") from None
+        except OSError:
+            raise self._ended() from None
         answer, _, self._unread = self._unread.partition(b"\n")
         return answer
 
-    def _read_errors(self) -> None:
+    def _read_errors(self, errors: int) -> None:
         """Read what the agent prints, and keep the end of it: a full pipe would block the agent."""
-        data = os.read(self._errors, 1 << 16) if self._errors is not None else b""
-        if not data:
-            self._errors = None
-        self._printed = (self._printed + data)[-_KEPT:]
+        with open(errors, "rb", buffering=0) as printed:
+            while data := printed.read(1 << 16):
+                self._printed = (self._printed + data)[-_KEPT:]
 
     def _ended(self) -> UsageError:
-        deadline = time.monotonic() + 1
-        while self._errors is not None and select.select([self._errors], [], [], deadline - time.monotonic())[0]:
-            self._read_errors()
-            if time.monotonic() > deadline:
-                break
+        self._reader.join(1)
         last = self._printed.decode(errors="replace").strip().rpartition("\n")[2]
         return UsageError(one_line(f"the agent's process ended in the middle of the audit{': ' * bool(last)}{last}"))
 

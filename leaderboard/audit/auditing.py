@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from math import comb, log, sqrt
 from pathlib import Path
@@ -43,49 +43,29 @@ _NEVER = 1e-9  # the probability of an action that an agent cannot have sampled
 
 @dataclass(frozen=True)
 class Audit:
-    """The findings of an audit.
-
-    Attributes:
-        entry: The entry, `<protocol>/<name>`.
-        recording: The SHA-256 of its recording.
-        same: Steps at which the agent chooses the recorded action, when it is guided along the recorded episodes with
-            the random numbers that the runner gives.
-        drifted: Further steps at which the recorded action is nearly as likely as the one chosen now.
-        impossible: Steps at which the agent gives the recorded action no probability.
-        steps: The number of those steps.
-        surprise: For an agent that samples and states probabilities: how much less likely the recorded actions are than
-            samples are, in standard deviations; negative where they are more likely. None for others.
-        recorded: Successes in the recording, of the selected episodes.
-        again: Successes in the same episodes when the agent plays by its own choices, with other random numbers.
-        p: The p-value of both success rates being equal, by a paired test.
-        fresh: Successes on tasks of the same split that the protocol does not list.
-        played_fresh: The number of these tasks; 0 where the protocol lists nearly all of the split.
-        fresh_p: The probability of at most that number of successes, if these tasks were won as often as the others.
-        sampling: Whether the entry and its agent say that it samples.
-        exact: Whether the recorded actions must be those that the runner's random numbers give.
-        others: The selected episodes in which the agent chooses another action than the recorded one.
-        episodes: The number of the selected episodes.
-        open: What the agent can reach on this machine.
-    """
-
-    entry: str
-    recording: str
+    entry: str  # the entry, `<protocol>/<name>`
+    recording: str  # the SHA-256 of its recording
+    # Steps at which the agent chooses the recorded action, when it is guided along the recorded episodes with the
+    # random numbers that the runner gives.
     same: int
-    drifted: int
-    impossible: int
-    steps: int
+    drifted: int  # further steps at which the recorded action is nearly as likely as the one chosen now
+    impossible: int  # steps at which the agent gives the recorded action no probability
+    steps: int  # the number of those steps
+    # For an agent that samples and states probabilities: how much less likely the recorded actions are than samples
+    # are, in standard deviations; negative where they are more likely. None for others.
     surprise: float | None
-    recorded: int
-    again: int
-    p: float
-    fresh: int
-    played_fresh: int
+    recorded: int  # successes in the recording, of the selected episodes
+    again: int  # successes in the same episodes when the agent plays by its own choices, with other random numbers
+    p: float  # the p-value of both success rates being equal, by a paired test
+    fresh: int  # successes on tasks of the same split that the protocol does not list
+    played_fresh: int  # the number of these tasks; 0 where the protocol lists nearly all of the split
+    # The probability of at most that number of successes, if these tasks were won as often as the others.
     fresh_p: float
-    sampling: bool
-    exact: bool
-    others: int
-    episodes: int
-    open: tuple[str, ...]
+    sampling: bool  # whether the entry and its agent say that it samples
+    exact: bool  # whether the recorded actions must be those that the runner's random numbers give
+    others: int  # the selected episodes in which the agent chooses another action than the recorded one
+    episodes: int  # the number of the selected episodes
+    open: tuple[str, ...]  # what the agent can reach on this machine
 
     @property
     def problem(self) -> str:
@@ -144,7 +124,7 @@ def audit(
     """
     if not beacon.strip() or beacon.startswith("--"):
         raise UsageError(
-            f"the beacon is {beacon!a}: give a public text that was fixed after the entry, as a commit's digest"
+            f"the beacon is {beacon!a}: give a public text fixed after the entry, such as a commit's digest"
         )
     entry = verify(folder)
     submission, protocol = entry.submission, entry.protocol
@@ -174,7 +154,7 @@ def audit(
             raise UsageError("this agent gets all episodes in order, in one process: leave out --jobs")
         more = 0 if alone else (jobs or CORES) - 1
         processes = [process, *(held.enter_context(start_agent(agent, **options)) for _ in range(more))]
-        sessions = [held.enter_context(AuditSession(protocol, each, ended)) for each in processes]
+        sessions = [held.enter_context(closing(AuditSession(protocol, each, ended))) for each in processes]
         sampling = submission.samples and process.facts.sampling
         guided = in_parallel(AuditSession.guide, sessions, recorded)
         starts = [(each.task_id, each.seed, _seed(rng)) for each in recorded]

@@ -75,10 +75,7 @@ class AuditSession:
         self._begun = 0
         self._states_chances = agent.facts.chances and agent.files.own_loader
 
-    def __enter__(self) -> AuditSession:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
+    def close(self) -> None:
         for env in self._envs:
             env.close()
 

@@ -22,6 +22,7 @@ from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 from natlang_envs.spaces import escape_surrogates
 from natlang_envs.trajectory import Trajectory, parse_line, play_again, stream_lines
 
+_RECORDED = ("task_id", "seed", "run", "success", "actions", "reflections", "rewards")
 SHOWN = 12  # successes, and as many failures, that a page shows at least if the entry has them
 
 
@@ -109,34 +110,19 @@ def _shown(env: gymnasium.Env[str, str] | None, recorded: Trajectory) -> dict[st
     if env is not None:
         with suppress(UsageError):
             shown = _replayed(env, recorded)
-    return shown | {
-        "task_id": recorded.task_id,
-        "seed": recorded.seed,
-        "run": recorded.run,
-        "success": recorded.success,
-        "actions": recorded.actions,
-        "reflections": recorded.reflections,
-        "rewards": recorded.rewards,
-    }
+    return shown | {name: getattr(recorded, name) for name in _RECORDED}
 
 
 def _replayed(env: gymnasium.Env[str, str], recorded: Trajectory) -> dict[str, Any]:
     # The default picture only says the observation and the commands again.
     has_pictures = type(unwrap(env)).render is not NatLangEnv.render
-    texts: list[str] = []
-    listed: list[str] = []
-    pictures: list[str] = []
+    texts: dict[str, list[str]] = {"observations": [], "listed": [], "pictures": []}
     for observation, _, _, _, info in play_again(env, recorded):
-        texts.append(observation)
-        listed.append("\n".join(info["admissible_commands"]))
+        texts["observations"].append(observation)
+        texts["listed"].append("\n".join(info["admissible_commands"]))
         if has_pictures:
-            pictures.append(str(env.render()))
-    return {
-        "observations": _shortened(texts),
-        "listed": _shortened(listed),
-        "pictures": _shortened(pictures),
-        "task": unwrap(env).task,
-    }
+            texts["pictures"].append(str(env.render()))
+    return {name: _shortened(those) for name, those in texts.items()} | {"task": unwrap(env).task}
 
 
 def _shortened(texts: list[str]) -> list[tuple[int, str]]:

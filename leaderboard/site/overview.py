@@ -23,21 +23,13 @@ _HERE = {"Policy": "index.html#reading", "Submit": "index.html#submit"}
 
 @dataclass(frozen=True)
 class Board:
-    """A line of the first page.
+    """A line of the first page."""
 
-    Attributes:
-        table: The board's table.
-        learned: Its best ranked row with trained weights.
-        baseline: Its best ranked row that was written by hand, or one that maintainers ran: a reference line.
-        unranked: Its best row that nobody but its submitter ran: replay proves its score, and not who chose.
-        plan: The environment's own plan.
-    """
-
-    table: Table
-    learned: Row | None
-    baseline: Row | None
-    unranked: Row | None
-    plan: Row | None
+    table: Table  # the board's table
+    learned: Row | None  # its best ranked row with trained weights
+    baseline: Row | None  # its best ranked row that was written by hand, or one that maintainers ran: a reference line
+    unranked: Row | None  # its best row that nobody but its submitter ran: replay proves its score, and not who chose
+    plan: Row | None  # the environment's own plan
 
     @property
     def best(self) -> tuple[Row | None, ...]:

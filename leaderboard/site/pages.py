@@ -13,7 +13,7 @@ import multiprocessing
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import groupby, repeat
 from pathlib import Path
@@ -24,14 +24,14 @@ import gymnasium
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from leaderboard.baselines import note_rerun, play_baseline
 from leaderboard.result import KindScore, by_kind, kinds_of
-from leaderboard.schema import SUBMISSION_FILE, one_line, read_bounded
+from leaderboard.schema import REFERENCE_LINES, SUBMISSION_FILE, one_line
 from leaderboard.site.entries import answers_told, failures, files_of, player_of, write_players
 from leaderboard.site.episodes import SHOWN, script_of, shown_episodes, viewed
 from leaderboard.site.exports import as_csv, as_json, as_of, bibtex, latex, markdown, repacked
 from leaderboard.site.overview import addresses, families, repository_of
 from leaderboard.site.plots import learning_curves, size_against_success
-from leaderboard.site.references import with_references
 from leaderboard.standings.columns import columns_of, count, percent
 from leaderboard.standings.live import LiveRow, LiveTable, live_tables
 from leaderboard.standings.rows import Row, Table
@@ -39,9 +39,11 @@ from leaderboard.standings.tables import standings, without_board
 from leaderboard.verify import MAX_TRAJECTORIES_BYTES, Verified, sha256
 from natlang_envs import __version__
 from natlang_envs.errors import UsageError
+from natlang_envs.evaluation.agents import baseline_names
+from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import Score
-from natlang_envs.files import whole_folder
+from natlang_envs.files import read_plain, whole_folder
 
 INDEX_FILE = "index.html"
 LIVE_FILE = "live.html"
@@ -93,18 +95,36 @@ def build(
     tables = standings(submissions, replay=replay)
     with TemporaryDirectory() as played:
         if references:
-            tables = with_references(tables, Path(played))
+            tables = [_with_references(table, Path(played)) for table in tables]
         _write(tables, without_board(submissions), live_tables(tables, submissions), out, about)
     return out / INDEX_FILE
+
+
+def _with_references(table: Table, folder: Path) -> Table:
+    """Add the built-in players to a table without a reference line, as from a pip install; a live round has none.
+
+    Their entries go into `folder`, which must exist as long as the rows are used.
+    """
+    if table.round or any(row.reference for row in table.rows):
+        return table
+    return replace(table, rows=(*table.rows, *_played(table.protocol, folder / table.protocol.name.replace("/", "-"))))
+
+
+def _played(protocol: Protocol, folder: Path) -> list[Row]:
+    names = [name for name in baseline_names(protocol.env_id) if name in (*REFERENCE_LINES, "random")]
+    try:
+        made = [play_baseline(protocol, name, folder) for name in names]
+    except UsageError:  # the data of this protocol are not on this machine: its table has no reference line
+        return []
+    note_rerun(folder / "submissions", made)
+    return [row for table in standings(folder / "submissions") for row in table.rows] if made else []
 
 
 def _write(
     tables: list[Table], left_out: list[tuple[str, str]], live: list[LiveTable], out: Path, about: About
 ) -> None:
-    templates = _templates()
     with whole_folder(out, replace=True) as folder:
         page = _render(
-            templates,
             "index.html.j2",
             scripts=("sort.js",),
             about=about,
@@ -116,7 +136,7 @@ def _write(
         )
         _write_file(folder / INDEX_FILE, page.encode())
         if live:
-            page = _render(templates, "live.html.j2", scripts=("sort.js",), about=about, up="", live=live)
+            page = _render("live.html.j2", scripts=("sort.js",), about=about, up="", live=live)
             _write_file(folder / LIVE_FILE, page.encode())
         _write_file(folder / "leaderboard.json", as_json(tables, about.as_of))
         _write_file(folder / "leaderboard.csv", as_csv(tables, about.as_of))
@@ -143,7 +163,6 @@ def write_board(table: Table, folder: Path, about: About, *, live: bool = False)
         "BibTeX": ("cite.bib", bibtex(table.protocol, about.as_of, about.repository)),
     }
     page = _render(
-        _templates(),
         "board.html.j2",
         scripts=("sort.js", "board.js"),
         about=about,
@@ -185,21 +204,16 @@ def _write_entries(rows: Sequence[Row], folder: Path, about: About) -> None:
             _write_batch(batch, folder, about)
         return
     with ProcessPoolExecutor(cores, multiprocessing.get_context("spawn")) as pool:
-        for _ in pool.map(_write_batch, batches, repeat(folder), repeat(about)):
-            pass
+        list(pool.map(_write_batch, batches, repeat(folder), repeat(about)))
 
 
 def _batches(rows: Sequence[Row]) -> list[list[Row]]:
     """Return the rows in groups that share what an environment keeps in memory, the largest groups first."""
     ordered = sorted(rows, key=lambda row: (row.entry.result.env_id, row.path))
-    batches = [
-        some for _, group in groupby(ordered, key=lambda row: row.entry.result.env_id) for some in _parts([*group])
-    ]
+    groups = [[*group] for _, group in groupby(ordered, key=lambda row: row.entry.result.env_id)]
+    size = _MOST_IN_A_BATCH
+    batches = [group[at : at + size] for group in groups for at in range(0, len(group), size)]
     return sorted(batches, key=len, reverse=True)
-
-
-def _parts(rows: list[Row]) -> list[list[Row]]:
-    return [rows[at : at + _MOST_IN_A_BATCH] for at in range(0, len(rows), _MOST_IN_A_BATCH)]
 
 
 def _write_batch(rows: list[Row], folder: Path, about: About) -> None:
@@ -217,11 +231,10 @@ def _write_entry(
 ) -> None:
     entry = row.entry
     recording = row.folder / TRAJECTORIES_FILE
-    if sha256(read_bounded(recording, MAX_TRAJECTORIES_BYTES)) != entry.submission.trajectories_sha256:
+    if sha256(read_plain(recording, MAX_TRAJECTORIES_BYTES)) != entry.submission.trajectories_sha256:
         raise UsageError(one_line(f"{row.folder} was changed while the site was built: build it again"))
     numbers = shown_episodes(entry.result, entry.protocol, kinds)
     page = _render(
-        _templates(),
         "entry.html.j2",
         scripts=("viewer.js",),
         about=about,
@@ -249,10 +262,8 @@ def _write_entry(
 def _index(entry: Verified, numbers: list[int]) -> list[tuple[int, str, int, int]]:
     """Return number from 1, task, run and success of the episodes that are shown, for the viewer's list."""
     plays = [*entry.protocol.plays(entry.submission.run.runs)]
-    return [
-        (number + 1, plays[number][0].task_id, plays[number][1], int(entry.result.outcomes[number]))
-        for number in numbers
-    ]
+    outcomes = entry.result.outcomes
+    return [(number + 1, plays[number][0].task_id, plays[number][1], int(outcomes[number])) for number in numbers]
 
 
 @cache
@@ -265,13 +276,8 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    filters: dict[str, Callable[..., str]] = {
-        "percent": percent,
-        "interval": _interval,
-        "count": count,
-        "p": "{:.2f}".format,
-    }
-    environment.filters.update(filters)  # pyright: ignore[reportUnknownMemberType]
+    filters: dict[str, Callable[..., str]] = {"percent": percent, "interval": _interval, "count": count}
+    environment.filters.update({**filters, "p": "{:.2f}".format})  # pyright: ignore[reportUnknownMemberType]
     return environment
 
 
@@ -279,8 +285,9 @@ def _interval(score: Score | KindScore | LiveRow) -> str:
     return f"{percent(score.interval.low)} to {percent(score.interval.high)}"
 
 
-def _render(templates: Environment, name: str, *, scripts: Sequence[str], pieces: bool = False, **values: Any) -> str:
+def _render(name: str, *, scripts: Sequence[str], pieces: bool = False, **values: Any) -> str:
     """Return a page; `scripts` are all that it may run, beside the pieces in its own folder if it has any."""
+    templates = _templates()
     assert templates.loader is not None
     style, *parts = (templates.loader.get_source(templates, file)[0] for file in ("style.css", *scripts))
     code = "".join(parts)

@@ -56,10 +56,8 @@ def learning_curves(rows: Sequence[Row]) -> Markup:
         name = escape(row.entry.submission.name)
         line = " ".join(f"{_across(episodes / most):.1f},{_up(share):.1f}" for episodes, share in curve)
         parts.append(f'<g class="curve curve-{number}"><title>{name}</title><polyline points="{line}"/></g>')
-    names = [
-        Markup('<li class="curve-{}">{}</li>').format(number, row.entry.submission.name)
-        for number, (row, _) in enumerate(stated)
-    ]
+    item = Markup('<li class="curve-{}">{}</li>')
+    names = [item.format(number, row.entry.submission.name) for number, (row, _) in enumerate(stated)]
     return _picture("Success in training over the episodes played", parts, names if len(names) > 1 else ())
 
 

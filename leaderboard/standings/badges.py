@@ -18,32 +18,23 @@ _MAX_BYTES = 4 * 1024 * 1024
 
 
 class Badges(Strict):
-    """Who chose an entry's actions, as far as maintainers know. Each badge holds for one recording, by its digest.
+    """Who chose an entry's actions, as far as maintainers know. Each badge holds for one recording, by its digest."""
 
-    Attributes:
-        rerun: Entries whose agent maintainers ran themselves and got this recording: `{entry: SHA-256}`.
-        audited: Entries that passed an audit of their checkpoint or endpoint: `{entry: SHA-256}`.
-    """
-
+    # Entries whose agent maintainers ran themselves and got this recording: `{entry: SHA-256}`.
     rerun: dict[str, Digest] = Field(default_factory=dict)
+    # Entries that passed an audit of their checkpoint or endpoint: `{entry: SHA-256}`.
     audited: dict[str, Digest] = Field(default_factory=dict)
 
 
 class Adjudication(Strict):
-    """One line of the log: what maintainers changed about a row, and why. A recording is never changed.
+    """One line of the log: what maintainers changed about a row, and why. A recording is never changed."""
 
-    Attributes:
-        date: `YYYY-MM-DD`.
-        entry: `<protocol>/<name>`.
-        action: `sampling` corrects a run that was called deterministic although its agent samples; `unrank` takes a row
-            out of the ranking; `remove` takes it off the page.
-        reason: One line for people.
-    """
-
-    date: Day
-    entry: Line
+    date: Day  # `YYYY-MM-DD`
+    entry: Line  # `<protocol>/<name>`
+    # `sampling` corrects a run that was called deterministic although its agent samples; `unrank` takes a row out of
+    # the ranking; `remove` takes it off the page.
     action: Literal["sampling", "unrank", "remove"]
-    reason: Annotated[Line, Field(min_length=10)]
+    reason: Annotated[Line, Field(min_length=10)]  # one line for people
 
 
 def read_badges(path: Path) -> Badges:

@@ -32,31 +32,19 @@ def decimal(value: float | None) -> str:
 
 @dataclass(frozen=True)
 class Column:
-    """A fact of a row, and where it is shown.
+    """A fact of a row, and where it is shown."""
 
-    Attributes:
-        name: Its key in CSV and JSON.
-        value: Returns the fact of a row, as a JSON value.
-        format: Returns the value as text.
-        on: The outputs that show it: `download` is CSV and JSON, `paper` is LaTeX and Markdown.
-        head: Its head on a board's page and in a paper.
-        unit: The unit of its text, such as `%`.
-        note: Small text beside its head on a board's page.
-        label: Its label on an entry's page.
-        words: What a command prints of it, with `{}` for the text.
-        numeric: Whether a board's page sorts it by number.
-    """
-
-    name: str
-    value: Callable[[Row], Any]
-    format: Callable[[Any], str] = str
+    name: str  # its key in CSV and JSON
+    value: Callable[[Row], Any]  # returns the fact of a row, as a JSON value
+    format: Callable[[Any], str] = str  # returns the value as text
+    # The outputs that show it: `download` is CSV and JSON, `paper` is LaTeX and Markdown.
     on: tuple[Output, ...] = ("download",)
-    head: str = ""
-    unit: str = ""
-    note: str = ""
-    label: str = ""
-    words: str = ""
-    numeric: bool = True
+    head: str = ""  # its head on a board's page and in a paper
+    unit: str = ""  # the unit of its text, such as `%`
+    note: str = ""  # small text beside its head on a board's page
+    label: str = ""  # its label on an entry's page
+    words: str = ""  # what a command prints of it, with `{}` for the text
+    numeric: bool = True  # whether a board's page sorts it by number
 
     @property
     def title(self) -> str:

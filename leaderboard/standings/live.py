@@ -5,55 +5,42 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from statistics import fmean
 
 from leaderboard.rounds import OPEN_FOR, ROUNDS_FILE, Commitment, commitments, read_rounds
 from leaderboard.schema import today
 from leaderboard.standings.rows import Row, Table
-from leaderboard.standings.tables import removed_entries
+from leaderboard.standings.tables import TIED, removed_entries
 from natlang_envs.evaluation.live import live_boards
 from natlang_envs.evaluation.statistics import Interval, difference_interval, over_rounds, paired_p
 
 ROUNDS = 3  # that a rank is the mean of
-_TIED = 0.05
 
 
 @dataclass(frozen=True)
 class LiveRow:
-    """An agent on a live board: its last closed rounds, at most three.
-
-    Attributes:
-        tied: Whether a paired test on the rounds that both played cannot tell it from the ranked row above.
-        rounds: For each month the row of its entry, oldest first; None for a commitment without an entry, a round that
-            counts as lost.
-        interval: The 95% interval of the success rate, over tasks and rounds.
-        static: Its row on the board whose tasks are public, if it has one and played it with the same weights.
-        gap: The success rate less that of `static`; a negative one is what the agent owes to known tasks.
-        reason: Why it has no rank, or an empty string.
-    """
+    """An agent on a live board: its last closed rounds, at most three."""
 
     rank: int | None
-    tied: bool
+    tied: bool  # whether a paired test on the rounds that both played cannot tell it from the ranked row above
     name: str
+    # For each month the row of its entry, oldest first; None for a commitment without an entry, a round that counts as
+    # lost.
     rounds: tuple[tuple[str, Row | None], ...]
     success_rate: float
-    interval: Interval
-    static: Row | None
-    gap: float | None
+    interval: Interval  # the 95% interval of the success rate, over tasks and rounds
+    static: Row | None  # its row on the board whose tasks are public, if it has one and played it with the same weights
+    gap: float | None  # the success rate less that of `static`; a negative one is what the agent owes to known tasks
     gap_interval: Interval | None
-    reason: str
+    reason: str  # why it has no rank, or an empty string
 
     @property
     def outcomes(self) -> dict[str, list[bool]]:
         """Whether each episode of the rounds that it played was a success, by month and task."""
-        return {
-            f"{month} {task}": found
-            for month, row in self.rounds
-            if row is not None
-            for task, found in row.entry.by_task.items()
-        }
+        played = [(month, row) for month, row in self.rounds if row is not None]
+        return {f"{month} {task}": found for month, row in played for task, found in row.entry.by_task.items()}
 
 
 @dataclass(frozen=True)
@@ -84,11 +71,12 @@ def live_tables(tables: Sequence[Table], submissions: Path, day: date | None = N
         running = [each.round.month for each in made if each not in closed]
         by_name = groupby(sorted(closed, key=lambda each: (each.name, each.protocol)), key=lambda each: each.name)
         live = [_row(name, [*those][-ROUNDS:], rows) for name, those in by_name]
-        live.sort(key=lambda row: (bool(row.reason), -row.success_rate, row.name))
+        live.sort(key=lambda row: (-row.success_rate, row.name))
         if made:
             months = tuple(sorted({each.round.month for each in closed}))
             waiting = tuple((month, running.count(month)) for month in sorted(set(running)))
-            found.append(LiveTable(board, months, waiting, tuple(_ranked(live))))
+            ranked = _ranked([row for row in live if not row.reason])
+            found.append(LiveTable(board, months, waiting, (*ranked, *(row for row in live if row.reason))))
     return found
 
 
@@ -118,19 +106,10 @@ def _row(name: str, made: list[Commitment], rows: dict[str, Row]) -> LiveRow:
 
 
 def _ranked(rows: list[LiveRow]) -> list[LiveRow]:
-    found: list[LiveRow] = []
-    for position, row in enumerate(rows, 1):
-        above = found[-1] if found else None
-        if row.reason:
-            found.append(row)
-            continue
-        rank, tied = position, False
-        if above is not None and above.rank is not None:
-            if above.success_rate == row.success_rate:
-                rank = above.rank
-            tied = _are_tied(above, row)
-        found.append(replace(row, rank=rank, tied=tied))
-    return found
+    rates = [row.success_rate for row in rows]
+    tied = [False] * bool(rows) + [_are_tied(above, row) for above, row in pairwise(rows)]
+    ranks = [rates.index(rate) + 1 for rate in rates]  # equal rates share one
+    return [replace(row, rank=rank, tied=each) for row, rank, each in zip(rows, ranks, tied, strict=True)]
 
 
 def _are_tied(one: LiveRow, other: LiveRow) -> bool:
@@ -139,4 +118,4 @@ def _are_tied(one: LiveRow, other: LiveRow) -> bool:
     both = ours.keys() & theirs.keys()
     if not both:
         return other.interval.high >= one.interval.low
-    return paired_p({task: ours[task] for task in both}, {task: theirs[task] for task in both}) >= _TIED
+    return paired_p({task: ours[task] for task in both}, {task: theirs[task] for task in both}) >= TIED

@@ -17,35 +17,22 @@ SIZES = {"up-to-10M": 10**7, "up-to-1B": 10**9, "up-to-10B": 10**10, "larger": 1
 
 @dataclass(frozen=True)
 class Row:
-    """A line of a table.
-
-    Attributes:
-        rank: 1 and up among the learned or the hand-written rows; equal success rates share one. None without a rank.
-        tied: Whether a paired test on the same tasks cannot tell it from the ranked row above.
-        reason: Why it has no rank, or an empty string.
-        rerun: Whether maintainers ran the agent themselves and got this recording.
-        sampling: Whether the agent samples its commands, after corrections.
-        notes: Corrections of this row.
-        path: The entry's folder below all entries, `<protocol>/<name>`.
-        members: Of a row of several training seeds, the row of each; `path` and `folder` are no entry's.
-        series: The name of the row that it is a member of.
-        p_above: The p-value of a paired test against the row above in its group; None for the first.
-    """
-
     entry: Verified
+    # 1 and up among the learned or the hand-written rows; equal success rates share one. None without a rank.
     rank: int | None = None
-    tied: bool = False
+    tied: bool = False  # whether a paired test on the same tasks cannot tell it from the ranked row above
     reference: bool = False
-    reason: str = ""
-    rerun: bool = False
+    reason: str = ""  # why it has no rank, or an empty string
+    rerun: bool = False  # whether maintainers ran the agent themselves and got this recording
     audited: bool = False
-    sampling: bool = False
-    notes: tuple[Adjudication, ...] = ()
-    path: str = ""
+    sampling: bool = False  # whether the agent samples its commands, after corrections
+    notes: tuple[Adjudication, ...] = ()  # corrections of this row
+    path: str = ""  # the entry's folder below all entries, `<protocol>/<name>`
     folder: Path = Path()
+    # Of a row of several training seeds, the row of each; `path` and `folder` are no entry's.
     members: tuple[Row, ...] = ()
-    series: str | None = None
-    p_above: float | None = None
+    series: str | None = None  # the name of the row that it is a member of
+    p_above: float | None = None  # the p-value of a paired test against the row above in its group; None for the first
 
     @property
     def recordings(self) -> tuple[Row, ...]:
@@ -95,17 +82,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """The rows of one protocol: ranked learned, ranked hand-written, unranked, reference lines, each best first.
-
-    Attributes:
-        missing: Entries that no ledger knows and that cannot be replayed on this machine, with what is missing.
-        left_out: Broken entries and copies, with the problem of each.
-    """
+    """The rows of one protocol: ranked learned, ranked hand-written, unranked, reference lines, each best first."""
 
     protocol: Protocol
     rows: tuple[Row, ...]
+    # Entries that no ledger knows and that cannot be replayed on this machine, with what is missing.
     missing: tuple[tuple[str, str], ...] = ()
-    left_out: tuple[tuple[str, str], ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()  # broken entries and copies, with the problem of each
 
     @property
     def round(self) -> Round | None:

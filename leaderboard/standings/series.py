@@ -14,6 +14,7 @@ from leaderboard.verify import Verified
 from natlang_envs.evaluation.statistics import two_level_interval
 
 _SEED = re.compile(r"-seed-?\d+$")
+_MEANS = ("success_rate", "mean_return", "mean_steps", "invalid_rate")
 
 
 def folded(rows: Sequence[Row]) -> list[Row]:
@@ -54,16 +55,9 @@ def _series(name: str, members: list[Row]) -> Row:
     first = members[0]
     stated, protocol = first.entry.submission, first.entry.protocol
     runs = [each.entry.submission.run for each in members]
-    run = stated.run.model_copy(
-        update={
-            "runs": sum(each.runs for each in runs),
-            "tokens": sum(each.tokens for each in runs),
-            "seconds": sum(each.seconds for each in runs),
-        }
-    )
-    entry = Verified(
-        stated.model_copy(update={"name": name, "run": run}), protocol, _together([each.entry for each in members])
-    )
+    summed = {each: sum(getattr(run, each) for run in runs) for each in ("runs", "tokens", "seconds")}
+    together = stated.model_copy(update={"name": name, "run": stated.run.model_copy(update=summed)})
+    entry = Verified(together, protocol, _together([each.entry for each in members]))
     return replace(
         first,
         rerun=all(each.rerun for each in members),
@@ -87,13 +81,10 @@ def _together(entries: list[Verified]) -> ReplayResult:
     successes = sum(count for _, count in known)
     return together.model_copy(
         update={
-            "success_rate": fmean(each.success_rate for each in results),
+            **{name: fmean(getattr(each, name) for each in results) for name in _MEANS},
             "low": low,
             "high": high,
-            "mean_return": fmean(each.mean_return for each in results),
-            "mean_steps": fmean(each.mean_steps for each in results),
             "mean_regret": sum(regret * count for regret, count in known) / successes if successes else None,
-            "invalid_rate": fmean(each.invalid_rate for each in results),
             "date": min(each.date for each in results),
         }
     )

@@ -28,7 +28,7 @@ from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import paired_p
 
-_TIED = 0.05
+TIED = 0.05
 _NO_ENTRY = "{} holds no entry: make one with `natlang-leaderboard pack RUN --name NAME`, or name another folder"
 
 
@@ -168,7 +168,6 @@ def _find(submissions: Path, folder: Path, ledger: dict[str, ReplayResult]) -> _
 
 
 def _board(name: str, submissions: Path) -> Protocol | None:
-    """Return the protocol of a board, or None if there is no such board."""
     try:
         return protocol_of(name, submissions.parent)
     except UsageError:
@@ -177,7 +176,8 @@ def _board(name: str, submissions: Path) -> Protocol | None:
 
 def _left_out(submissions: Path, folder: Path, path: str, error: UsageError) -> _Found:
     protocol = _board("/".join(path.split("/")[:2]), submissions)
-    return _Found(folder, path, protocol, None, one_line(str(error).removeprefix(f"{folder}: ")), broken=True)
+    problem = str(error).removeprefix(f"{folder}: ").removeprefix(f"{folder}/")
+    return _Found(folder, path, protocol, None, one_line(problem), broken=True)
 
 
 def _check_current(path: Path, what: str, digests: dict[str, str], known: dict[str, Verified | None]) -> None:
@@ -245,11 +245,8 @@ def _row(found: _Found, entry: Verified, badges: Badges, log: list[Adjudication]
     notes = tuple(each for each in log if each.entry == path)
     rerun, audited = path in badges.rerun, path in badges.audited
     reference = submission.is_reference and rerun
-    same = [
-        each.path.rpartition("/")[2]
-        for each in board
-        if each.entry and each is not found and each.entry.result.actions_sha256 == entry.result.actions_sha256
-    ]
+    others = {each.path.rpartition("/")[2]: each.entry for each in board if each.entry and each is not found}
+    same = [name for name, each in others.items() if each.result.actions_sha256 == entry.result.actions_sha256]
     reasons = [f"taken out of the ranking on {each.date}: {each.reason}" for each in notes if each.action == "unrank"]
     if not (rerun or audited):
         reasons.append("not audited")
@@ -283,13 +280,8 @@ def _tested(rows: Iterable[Row]) -> list[Row]:
 
 
 def _ranked(rows: list[Row]) -> Iterator[Row]:
-    above: Row | None = None
-    for position, row in enumerate(rows, 1):
-        rank, tied = position, False
-        if above is not None:
-            if above.entry.result.success_rate == row.entry.result.success_rate and above.rank is not None:
-                rank = above.rank
-            tied = (row.p_above or 0) >= _TIED
+    rates = [row.entry.result.success_rate for row in rows]
+    for row, rate in zip(rows, rates, strict=True):
+        rank = rates.index(rate) + 1  # equal rates share one
         members = tuple(replace(each, rank=rank) for each in row.members)
-        above = replace(row, rank=rank, tied=tied, members=members)
-        yield above
+        yield replace(row, rank=rank, tied=(row.p_above or 0) >= TIED, members=members)

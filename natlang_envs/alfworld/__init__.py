@@ -18,7 +18,9 @@ protocols            writes the evaluation protocols
 
 from __future__ import annotations
 
-from natlang_envs.alfworld.engine import Game, GameText, World, parse_game, read_game_file
+from natlang_envs.alfworld.engine.game import Game, parse_game
+from natlang_envs.alfworld.engine.game_file import GameText, read_game_file
+from natlang_envs.alfworld.engine.world import World
 from natlang_envs.alfworld.env import ALFWorldEnv
 from natlang_envs.alfworld.exemplars import exemplar
 from natlang_envs.alfworld.expert import Expert, ExpertAgent

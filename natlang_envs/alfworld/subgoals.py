@@ -58,7 +58,6 @@ class SubgoalReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs
         return observation, float(reward) + self._reward * len(new), terminated, truncated, info
 
     def _holding(self, feedback: str) -> set[str]:
-        """Return the subgoals that are reached now."""
         goal, memory = self._goal, self._memory
         reached: set[str] = set()
         if memory.held is not None and type_of(memory.held) == goal.object_type:

@@ -155,7 +155,6 @@ def make_tasks(
     goals: Goals = "official",
     difficulty: Difficulty | None = None,
 ) -> AlfredTasks:
-    """Return the tasks that the arguments of an environment describe."""
     if difficulty is not None:
         tasks = make_tasks(split, task_types, goal, source, grammar, game, folder, human_goals, goals)
         return TasksOfDifficulty(tasks, difficulty)

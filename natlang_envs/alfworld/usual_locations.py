@@ -14,8 +14,7 @@ _Shares = Mapping[str, Mapping[str, float]]
 class UsualLocations:
     """The probability that a receptacle of a type holds an object of a type; types are as in texts, "sidetable".
 
-    Args:
-        chances: Object type to receptacle types and their weights, which chances are in proportion to.
+    It is in proportion to the weights of `chances`, by object type and receptacle type.
     """
 
     def __init__(self, chances: _Shares) -> None:

@@ -113,9 +113,10 @@ class Lexicon:
         self.things = _by_kind([each.name for each in game.things])
 
     @cached_property
-    def kinds(self) -> frozenset[str]:
+    def kinds(self) -> set[str]:
         """The kinds of things and receptacles in any room, so that reasons do not reveal those of this one."""
-        return _thing_kinds() | place_kinds() | self.places.keys() | self.things.keys()
+        anywhere = {each.lower() for each in floor_plans().places} | _OTHERS | place_kinds()
+        return anywhere | self.places.keys() | self.things.keys()
 
     @cached_property
     def _misspelt(self) -> Misspelt:
@@ -179,11 +180,6 @@ def _by_kind(names: list[str]) -> dict[str, dict[int, int]]:
 def place_kinds() -> frozenset[str]:
     """Return the kinds of receptacles in any room, so that reasons do not reveal those of this one."""
     return frozenset({each.lower() for row in floor_plans().places.values() for each in row} | {"laundryhamper"})
-
-
-@lru_cache(maxsize=1)
-def _thing_kinds() -> frozenset[str]:
-    return frozenset({each.lower() for each in floor_plans().places} | _OTHERS)
 
 
 @lru_cache(maxsize=1)

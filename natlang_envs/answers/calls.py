@@ -189,9 +189,8 @@ def calls_in(said: str) -> Iterator[Call]:
     if marked is not None:
         end, values = marked.end(), list[object]()
         for found in json_values(said[marked.end() :]):
-            called = _CALLED.search(
-                said[max(marked.start(), marked.end() + found.start - 200) : marked.end() + found.start]
-            )
+            begin = marked.end() + found.start
+            called = _CALLED.search(said[max(marked.start(), begin - 200) : begin])
             if not found.broken:
                 value: object = found.value
                 many = as_list(value) or [value]

@@ -280,9 +280,8 @@ def layers(text: str) -> Iterator[str]:
     for _ in range(_MOST_LAYERS):
         text = text.strip()
         yield text
-        peeled = (
-            next((match for each in _PEELED if (match := each.fullmatch(text))), None) if len(text) < 2_000 else None
-        )
+        tried = _PEELED if len(text) < 2_000 else ()
+        peeled = next((match for each in tried if (match := each.fullmatch(text))), None)
         if peeled is None:
             return
         text = _within(peeled)

@@ -87,7 +87,8 @@ def read_answer(
         return Reading(None, rest=thought or said[:MAX_SAID], problem="no command")
     listed = _listed(tuple(commands), tuple(labels), free is not None)
     if free is None or commands:
-        reading = _of_calls(calls, listed) if calls else _read(said, listed)
+        first = _of_value(calls[0], listed)._replace(left_over=len(calls) - 1) if calls else None
+        reading = _result(first, "tool call", "") if first else _read(said, listed)
     else:
         reading = Reading(None, rest=said, problem="no command")
     if free is not None and reading.problem != "ambiguous" and reading.form != "bare":
@@ -110,11 +111,6 @@ class _Statement(NamedTuple):
     named: NamedCommands
     number: str = ""
     final: bool = False
-
-
-def _of_calls(calls: Sequence[object], listed: ListedCommands) -> Reading:
-    named = [_of_value(each, listed) for each in calls]
-    return _result(named[0]._replace(left_over=len(calls) - 1), "tool call", "")
 
 
 def _of_value(value: object, listed: ListedCommands) -> NamedCommands:

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from natlang_envs.autoexplore.answering.score import score_answer
     from natlang_envs.autoexplore.env import AutoExploreEnv
-    from natlang_envs.copilot import AutoExploreCopilot
-    from natlang_envs.repository import Repository, RepositoryChanged, open_repository
+    from natlang_envs.copilot.copilot import AutoExploreCopilot
+    from natlang_envs.repository.tree import Repository, RepositoryChanged, open_repository
     from natlang_envs.sandbox import AutoExploreSandbox, CommandResult, Limits
 
 __all__ = [
@@ -39,14 +39,14 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AutoExploreCopilot": "copilot",
+    "AutoExploreCopilot": "copilot.copilot",
     "AutoExploreEnv": "autoexplore.env",
     "AutoExploreSandbox": "sandbox",
     "CommandResult": "sandbox",
     "Limits": "sandbox",
-    "Repository": "repository",
-    "RepositoryChanged": "repository",
-    "open_repository": "repository",
+    "Repository": "repository.tree",
+    "RepositoryChanged": "repository.tree",
+    "open_repository": "repository.tree",
     "score_answer": "autoexplore.answering.score",
 }
 

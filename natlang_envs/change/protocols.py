@@ -64,9 +64,5 @@ def own_protocol(tasks: Path, repository: Path) -> Protocol:
     )
 
 
-def main() -> None:
-    write_protocols(protocols())
-
-
 if __name__ == "__main__":
-    main()
+    write_protocols(protocols())

@@ -25,27 +25,16 @@ OWN, PUBLIC = "own", "public"
 
 @dataclass(frozen=True)
 class RepositoryEntry:
-    """A repository to break, as `repositories.toml` has it.
-
-    Attributes:
-        name: Its name.
-        split: The split of its tasks.
-        count: The largest number of tasks.
-        seconds: Of processor time, for a run of its tests.
-        tests: The files and folders of its tests.
-        sources: The files that may be broken; all where it names none.
-        arguments: Further arguments of pytest.
-        pin: The source distribution; None for a service of our own.
-    """
+    """A repository to break, as `repositories.toml` has it."""
 
     name: str
-    split: Split
-    count: int = 120
-    seconds: float = 0.5
-    tests: tuple[str, ...] = ("tests",)
-    sources: tuple[str, ...] = ()
-    arguments: tuple[str, ...] = ()
-    pin: PinnedRepository | None = None
+    split: Split  # of its tasks
+    count: int = 120  # the largest number of tasks
+    seconds: float = 0.5  # of processor time, for a run of its tests
+    tests: tuple[str, ...] = ("tests",)  # the files and folders of its tests
+    sources: tuple[str, ...] = ()  # the files that may be broken; all where it names none
+    arguments: tuple[str, ...] = ()  # further ones of pytest
+    pin: PinnedRepository | None = None  # the source distribution; None for a service of our own
 
     @property
     def kind(self) -> str:
@@ -59,7 +48,6 @@ class RepositoryEntry:
 
     @property
     def folder(self) -> Path:
-        """The folder of its files."""
         if self.pin is None:
             return data_folder() / "services" / self.name
         if not self.pin.is_cached:

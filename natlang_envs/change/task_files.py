@@ -62,11 +62,7 @@ def unpack(packed: Mapping[str, Any]) -> list[int]:
 
 
 class TaskFile:
-    """The tasks of one repository, by their ids `repository/…`.
-
-    Raises:
-        UsageError: The file holds no tasks.
-    """
+    """The tasks of one repository, by their ids `repository/…`; a file without tasks is refused."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -165,17 +161,10 @@ def read_journal(journal: Path) -> list[Row]:
 
 
 def write_task_file(journal: Path, out: Path, repository: str, kind: str, pythons: tuple[str, ...] = PYTHONS) -> int:
-    """Write the finished tasks of a journal: the same bytes each time.
+    """Write the finished tasks of a journal of `make_tasks.make`, the same bytes each time; return how many they are.
 
-    Args:
-        journal: The journal of `make_tasks.make`, which has ended.
-        out: The file of tasks, compressed if its name ends in `.gz`.
-        repository: The name of the repository.
-        kind: Whose it is: `own`, `public` or `yours`.
-        pythons: The versions under which the tasks were checked.
-
-    Returns:
-        The number of tasks.
+    The file is compressed if its name ends in `.gz`. The kind says whose the repository is: `own`, `public` or `yours`.
+    `pythons` are the versions under which the tasks were checked.
     """
     rows = read_journal(journal)
     tasks = [row for row in rows if "issue" in row]

@@ -27,14 +27,8 @@ from natlang_envs.repository.words import pieces_of, telling_words
 _SHOWN_AT_ONCE = 500  # files that are indexed without showing progress
 # How the editors that take no `+LINE FILE` are told the line.
 _AT_LINE = {
-    "code": "-g",
-    "codium": "-g",
-    "cursor": "-g",
-    "windsurf": "-g",
-    "zed": "",
-    "subl": "",
-    "hx": "",
-    "helix": "",
+    **dict.fromkeys(("code", "codium", "cursor", "windsurf"), "-g"),
+    **dict.fromkeys(("zed", "subl", "hx", "helix"), ""),
 }
 
 
@@ -81,11 +75,8 @@ def print_passages(question: str, repository: Repository, as_json: bool, opens: 
     index = _indexed(repository)
     found = find_passages(index, question)
     if as_json:
-        print(
-            json.dumps(
-                [{"path": each.path, "line": each.line, "text": "\n".join(each.lines)} for each in found], indent=2
-            )
-        )
+        shown = [{"path": each.path, "line": each.line, "text": "\n".join(each.lines)} for each in found]
+        print(json.dumps(shown, indent=2))
         return bool(found)
     words = frozenset(telling_words(question))
     for number, each in enumerate(found):
@@ -159,15 +150,12 @@ def _show(console: Console, found: FoundFile, path: str, words: frozenset[str]) 
 def _marked(text: str, words: frozenset[str]) -> Text:
     marked = Text()
     start = 0
-    for end in [*_ends(text), len(text)]:
+    ends = (at for at in range(1, len(text)) if text[at].isalnum() != text[at - 1].isalnum())
+    for end in [*ends, len(text)]:
         piece = text[start:end]
         marked.append(piece, "bold red" if words & set(pieces_of(piece)) else "")
         start = end
     return marked
-
-
-def _ends(text: str) -> list[int]:
-    return [at for at in range(1, len(text)) if text[at].isalnum() != text[at - 1].isalnum()]
 
 
 def _open(path: Path, line: int) -> None:

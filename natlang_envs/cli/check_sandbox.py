@@ -12,8 +12,8 @@ from rich.progress import track
 from natlang_envs.cli.support import printable
 from natlang_envs.sandbox.attacks.arena import Arena, verdict
 from natlang_envs.sandbox.attacks.cases import ATTACKS
-from natlang_envs.sandbox.isolation import find_isolation, groups_folder, who_counts_memory
-from natlang_envs.sandbox.isolation.isolation import Bubblewrap
+from natlang_envs.sandbox.isolation.control_group import groups_folder, who_counts_memory
+from natlang_envs.sandbox.isolation.isolation import Bubblewrap, find_isolation
 
 _CLASSES = {
     "read": "read what is outside",

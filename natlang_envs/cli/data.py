@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import cache
 from typing import Annotated
 
 import typer
@@ -16,9 +16,9 @@ from natlang_envs.autoexplore.dataset.fetch import fetch, problem_of
 from natlang_envs.autoexplore.dataset.package_index import Index
 from natlang_envs.change.free_edits.pinned_pytest import ABOUT, LAB, WHEELS, fetch_lab, lab_folder, problem_of_lab
 from natlang_envs.change.repositories import pinned_for_changes
-from natlang_envs.cli.keys import keys_app
+from natlang_envs.cli.keys import keys_command
 from natlang_envs.cli.labels import labels_app
-from natlang_envs.cli.mutate import mutate_app
+from natlang_envs.cli.mutate import mutate_command
 from natlang_envs.cli.support import printable
 from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.files import cache_folder
@@ -26,8 +26,8 @@ from natlang_envs.files import cache_folder
 data_app = typer.Typer(help="The labelled dataset of AutoExplore: fetch its repositories, make and check labels.")
 
 data_app.registered_commands += labels_app.registered_commands
-data_app.registered_commands += keys_app.registered_commands
-data_app.registered_commands += mutate_app.registered_commands
+data_app.command("keys")(keys_command)
+data_app.command("mutate")(mutate_command)
 
 Names = Annotated[list[str] | None, typer.Argument(help="Names of repositories, or lab; all without any.")]
 
@@ -74,8 +74,11 @@ def fetch_command(names: Names = None) -> None:
         for each in missing:
             bar = bars[each.name]
             progress.start_task(bar)
+
+            def show(done: int, whole: int | None, bar: TaskID = bar) -> None:
+                progress.update(bar, completed=done, total=whole)
+
             try:
-                show = partial(_show, progress, bar)
                 fetch_lab(index, show) if isinstance(each, Lab) else fetch(each, index, show)
             except UsageError as error:
                 problems.append(str(error))
@@ -84,9 +87,7 @@ def fetch_command(names: Names = None) -> None:
                 task = progress.tasks[bar]
                 progress.update(bar, total=task.total or 1, completed=task.total or 1)
     if problems:
-        raise UsageError(
-            f"{len(problems)} of {len(missing)} repositories could not be fetched; the first: {problems[0]}"
-        )
+        raise UsageError(f"{len(problems)} of {len(missing)} repositories were not fetched; the first: {problems[0]}")
     typer.echo(f"All {len(entries)} are here.")
 
 
@@ -95,33 +96,16 @@ def verify_command(names: Names = None) -> None:
     """Compare every file in the cache with what is pinned."""
     wrong = 0
     for each in _entries(names):
-        if isinstance(each, Lab):
-            wrong += _verify_lab()
-            continue
-        if not each.is_cached:
+        of_lab = isinstance(each, Lab)
+        if not (lab_folder().is_dir() if of_lab else each.is_cached):
             typer.echo(f"{each.name}: not here (natlang data fetch {each.name})")
             continue
-        problem = problem_of(each)
+        problem = problem_of_lab(lab_folder()) if of_lab else problem_of(each)
         wrong += problem is not None
-        remedy = f"; delete that folder and run natlang data fetch {each.name}"
+        remedy = f"; {'' if of_lab else 'delete that folder and '}run natlang data fetch {each.name}"
         typer.echo(f"{each.name}: as pinned" if problem is None else f"{each.name}: {printable(problem)}{remedy}")
     if wrong:
         raise typer.Exit(1)
-
-
-def _verify_lab() -> bool:
-    """Say how the lab is; return whether something is wrong with it."""
-    folder = lab_folder()
-    if not folder.is_dir():
-        typer.echo(f"{LAB}: not here (natlang data fetch {LAB})")
-        return False
-    problem = problem_of_lab(folder)
-    typer.echo(f"{LAB}: {'as pinned' if problem is None else f'{problem}; run natlang data fetch {LAB}'}")
-    return problem is not None
-
-
-def _show(progress: Progress, bar: TaskID, done: int, whole: int | None) -> None:
-    progress.update(bar, completed=done, total=whole)
 
 
 @data_app.command("path")

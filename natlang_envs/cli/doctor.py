@@ -28,8 +28,6 @@ _LEAST_FREE = 1 << 30  # bytes: the repositories take 60 MB, models 300
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at."""
-
     what: str
     state: Literal["works", "limited", "missing"]
     says: str  # what was found; where it does not work, what that costs and what to do
@@ -90,9 +88,8 @@ def _environments() -> Finding:
             failed.append(f"{each.id} ({type(error).__name__}: {error})")
     if failed:
         return Finding("environments", "missing", f"these do not play: {'; '.join(failed)}: install natlang-envs again")
-    return Finding(
-        "environments", "works", f"natlang-envs {metadata.version('natlang-envs')}: all {len(ENVIRONMENTS)} play"
-    )
+    says = f"natlang-envs {metadata.version('natlang-envs')}: all {len(ENVIRONMENTS)} play"
+    return Finding("environments", "works", says)
 
 
 def _extras() -> Iterator[Finding]:
@@ -120,11 +117,11 @@ def _asked(what: str, ask: Callable[[], str], cost: str) -> Finding:
 
 
 def _isolation() -> str:
-    return f"{_module('sandbox.isolation').find_isolation().name}; try it: natlang check-sandbox"
+    return f"{_module('sandbox.isolation.isolation').find_isolation().name}; try it: natlang check-sandbox"
 
 
 def _memory_limit() -> Finding:
-    isolation = _module("sandbox.isolation")
+    isolation = _module("sandbox.isolation.control_group")
     words = f"of all processes of a program in the sandbox: {isolation.who_counts_memory()}"
     return Finding("memory limit", "works" if isolation.groups_folder() else "limited", words)
 

@@ -12,15 +12,7 @@ from rich.text import Text
 from natlang_envs.autoexplore.agent_driver import AgentDriver
 from natlang_envs.cli.answer import answer, print_passages
 from natlang_envs.cli.support import printable
-from natlang_envs.copilot.copilot import (
-    MODES,
-    AutoExploreCopilot,
-    Driver,
-    Mode,
-    PromptContent,
-    Turn,
-    describe,
-)
+from natlang_envs.copilot.copilot import MODES, AutoExploreCopilot, Driver, Mode, PromptContent, Turn, describe
 from natlang_envs.copilot.drivers import HumanDriver, ModelDriver
 from natlang_envs.copilot.project_tests import ProjectTests, compared, run_project_tests
 from natlang_envs.errors import UsageError, require_choice
@@ -57,9 +49,7 @@ def explore_command(
     repo: Annotated[Path, typer.Option(help="The folder to explore; it is never modified.")] = Path(),
     top: Annotated[int, typer.Option(min=1, help="How many files are shown, before the best source files.")] = TOP,
     kind: Annotated[str, typer.Option(help="Only source files (code), only documentation (docs), or all.")] = "all",
-    passages: Annotated[
-        bool, typer.Option("--answer", help="Print the three passages that answer most likely.")
-    ] = False,
+    passages: Annotated[bool, typer.Option("--answer", help="Print the three likeliest passages.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
     opens: Annotated[bool, typer.Option("--open", help="Open the best line in VISUAL or EDITOR.")] = False,
     agent: Annotated[
@@ -74,9 +64,7 @@ def explore_command(
     choices: Annotated[bool, typer.Option("--choices", help="List the commands behind labels (identify).")] = False,
     listing: Annotated[bool, typer.Option("--list/--no-list", help="Show the files of the current folder.")] = True,
     ignored: Annotated[bool, typer.Option("--ignored", help="Show what git ignores, too.")] = False,
-    env: Annotated[
-        Path | None, typer.Option(help="A Python environment for what runs in the sandbox: .venv, or $VIRTUAL_ENV.")
-    ] = None,
+    env: Annotated[Path | None, typer.Option(help="A Python environment for the sandbox, such as .venv.")] = None,
     unsafe: Annotated[bool, typer.Option("--unsafe", help="Run programs without isolation if there is none.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Of an agent that draws.")] = 0,
 ) -> None:
@@ -168,9 +156,7 @@ def _check_options(context: typer.Context, agent: str) -> None:
     if idle := [each for each in given if agent and each in _IDLE.get(agent, _IDLE[None])]:
         raise UsageError(f"{names[idle[0]]} changes nothing with --agent {agent}: leave it out")
     if "passages" in given and (other := {"top", "kind"} & set(given)):
-        raise UsageError(
-            f"{names[min(other)]} is for a list of files, and --answer for lines: leave one of the two out"
-        )
+        raise UsageError(f"{names[min(other)]} is for a list of files, and --answer for lines: leave one out")
     if {"as_json", "opens"} <= set(given):
         raise UsageError("--json is for programs, and --open for a person: leave one of the two out")
 

@@ -16,24 +16,20 @@ from natlang_envs.autoexplore.dataset.own_labels import read_own_labels
 from natlang_envs.cli.support import printable
 from natlang_envs.repository.tree import open_repository
 
-keys_app = typer.Typer()
 _ASK = "Enter accepts, - leaves it out, q ends; or write atoms as word|other word; second atom"
 
 
-@keys_app.command("keys")
 def keys_command(
     labels: Annotated[Path, typer.Option(help="Your own labels (JSONL).")],
     repo: Annotated[Path, typer.Option(help="The folder that they are about.")],
     out: Annotated[Path, typer.Option("-o", "--out", help="The file of keys; those in it are kept.")],
-    accept: Annotated[
-        bool, typer.Option("--accept", help="Accept every proposal that passes, without asking.")
-    ] = False,
+    accept: Annotated[bool, typer.Option("--accept", help="Accept each proposal that passes, unasked.")] = False,
 ) -> None:
     """Make keys for the answers of your own labels: what an answer has to say to be right."""
     repository = open_repository(repo)
-    keys = read_keys(out) if out.exists() else {}
-    console = Console(highlight=False, soft_wrap=True)
     given = read_own_labels(labels, repository)
+    keys = read_keys(out, [each.id for each in given]) if out.exists() else {}
+    console = Console(highlight=False, soft_wrap=True)
     for label in given:
         if label.id in keys:
             continue
@@ -52,13 +48,8 @@ def keys_command(
         typer.echo("No key was made: an answer needs a number or a name that its question does not say.")
         raise typer.Exit(1)
     kept = sum(label.id in keys for label in given)
-    typer.echo(
-        f"{kept} of {len(given)} labels have keys, in {out}; the listed form has {_listed(keys, given)} of them."
-    )
-
-
-def _listed(keys: dict[str, AnswerKey], labels: list[Label]) -> int:
-    return sum(label.id in keys and keys[label.id].listed for label in labels)
+    listed = sum(label.id in keys and keys[label.id].listed for label in given)
+    typer.echo(f"{kept} of {len(given)} labels have keys, in {out}; the listed form has {listed} of them.")
 
 
 def _asked(console: Console, label: Label, proposal: AnswerKey | None) -> AnswerKey | None:

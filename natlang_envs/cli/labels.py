@@ -34,7 +34,7 @@ from natlang_envs.autoexplore.dataset.shipped import digest, load_labels, part_n
 from natlang_envs.change.harbor import write_tasks
 from natlang_envs.cli.change_tables import check_tables
 from natlang_envs.cli.harbor import harbor_tasks
-from natlang_envs.cli.support import LabelsOption, RepositoryOption, TasksOption, print_some, printable, progress_bar
+from natlang_envs.cli.support import LabelsOption, RepositoryOption, TasksOption, counting, print_some, printable
 from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.evaluation.chat_endpoint import ChatEndpoint
 from natlang_envs.evaluation.chat_settings import ChatSettings
@@ -76,12 +76,8 @@ def chosen_labels(labels: Path | None, repository: Path | None) -> Chosen:
 def check_command(
     labels: LabelsOption = None,
     repository: RepositoryOption = None,
-    change: Annotated[
-        int | None, typer.Option(min=1, help="Check change tasks instead: run so many of their edits again.")
-    ] = None,
-    tables: Annotated[
-        Path | None, typer.Option(help="With --change: your own tasks, which are about --repo (JSONL).")
-    ] = None,
+    change: Annotated[int | None, typer.Option(min=1, help="Run so many edits of change tasks again instead.")] = None,
+    tables: Annotated[Path | None, typer.Option(help="With --change: your own tasks, about --repo (JSONL).")] = None,
 ) -> None:
     """Check every label; what needs the files of a repository is skipped, and said, where they are not here.
 
@@ -93,20 +89,13 @@ def check_command(
     if tables is not None:
         raise UsageError("--tables is for --change N: say how many edits are run again")
     chosen = chosen_labels(labels, repository)
-    with progress_bar() as progress:
-        bar = progress.add_task("labels", total=None)
-        found = check(
-            chosen.parts,
-            lambda done, total: progress.update(bar, completed=done, total=total),
-            folders=chosen.folders,
-            explained=chosen.explained,
-        )
+    with counting("labels") as show:
+        found = check(chosen.parts, show, folders=chosen.folders, explained=chosen.explained)
     print_some(found.problems, most=50)
     total = sum(map(len, chosen.parts.values()))
     if found.skipped:
-        typer.echo(
-            f"NOT CHECKED AGAINST FILES: the labels of {', '.join(found.skipped)}. Run natlang data fetch, then check."
-        )
+        skipped = ", ".join(found.skipped)
+        typer.echo(f"NOT CHECKED AGAINST FILES: the labels of {skipped}. Run natlang data fetch, then check.")
     if found.problems:
         typer.echo(f"{len(found.problems)} problems in {total:,} labels.")
         raise typer.Exit(1)
@@ -164,24 +153,13 @@ def label_command(
     if out.absolute().resolve().is_relative_to(repository.path):
         raise UsageError(f"{out} lies in {repo}, which is never modified: choose a file outside it")
     driver = ChatEndpoint(model, ChatSettings(timeout=timeout), tell=lambda line: typer.echo(printable(line), err=True))
-    with progress_bar() as progress:
-        bar = progress.add_task("files", total=None)
-        labels, done = make_labels(
-            repository,
-            driver,
-            out,
-            name=model,
-            count=questions,
-            limit=limit,
-            progress=lambda ready, total: progress.update(bar, completed=ready, total=total),
-        )
+    with counting("files") as show:
+        labels, done = make_labels(repository, driver, out, name=model, count=questions, limit=limit, progress=show)
     for each in done:
         for problem in each.dropped:
             typer.echo(printable(f"{each.path}: {problem}"))
     dropped = sum(len(each.dropped) for each in done)
-    typer.echo(
-        f"{len(labels)} labels of {len(done)} files are in {out}; {dropped} dropped ones are in {journal_of(out)}."
-    )
+    typer.echo(f"{len(labels)} labels of {len(done)} files are in {out}; {dropped} dropped in {journal_of(out)}.")
     typer.echo(f"Tokens: {driver.tokens.words}.")
     if not labels:
         raise typer.Exit(1)
@@ -199,11 +177,8 @@ def questions_command(
     repository = open_repository(repo, ignored=ignored)
     if out.absolute().resolve().is_relative_to(repository.path):
         raise UsageError(f"{out} lies in {repo}, which is never modified: choose a file outside it")
-    with progress_bar() as progress:
-        bar = progress.add_task("files", total=None)
-        labels = made_labels(
-            repository, each, limit, lambda done, total: progress.update(bar, completed=done, total=total)
-        )
+    with counting("files") as show:
+        labels = made_labels(repository, each, limit, show)
     if not labels:
         raise UsageError(f"{repo} holds no line of text to ask about: choose another --repo")
     write_labels(out, labels)

@@ -150,9 +150,7 @@ def evaluate_command(
     workers: Annotated[int | None, typer.Option(min=1, help="Play in this number of other processes.")] = None,
     backend: Annotated[str, typer.Option(help="Where they are: processes (of this machine) or ray.")] = "processes",
     address: Annotated[str | None, typer.Option(help="Of a Ray cluster: auto, host:6379 or ray://host:10001.")] = None,
-    price: Annotated[
-        str | None, typer.Option(help="Dollars a million tokens, or READ,WRITTEN: shows the cost.")
-    ] = None,
+    price: Annotated[str | None, typer.Option(help="Dollars a million tokens, or READ,WRITTEN.")] = None,
     max_tokens: Annotated[int | None, typer.Option(min=1, help="Stop when this number of tokens is spent.")] = None,
     max_cost: Annotated[float | None, typer.Option(min=0, help="Stop when this number of dollars is spent.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the unfinished run in --out.")] = False,
@@ -205,12 +203,12 @@ def _prices(price: str | None) -> tuple[float, float] | None:
     if price is None:
         return None
     try:
-        read, written = map(float, (price.split(",") * 2)[:2]) if price.count(",") < 2 else (-1.0, -1.0)
+        given = [float(each) for each in price.split(",")]
     except ValueError:
-        read = written = -1.0
-    if not (0 <= read < float("inf") and 0 <= written < float("inf")):
+        given = []
+    if len(given) not in (1, 2) or not all(0 <= each < float("inf") for each in given):
         raise UsageError(f"--price {price} is no price: give dollars a million tokens, or READ,WRITTEN")
-    return read, written
+    return given[0], given[-1]
 
 
 def _pace(now: Progress, first: Progress, seconds: float, prices: tuple[float, float] | None) -> str:
@@ -286,9 +284,7 @@ def replay_command(
     whole, episodes = split_shortened(run.protocol)
     if labels is None and tasks is None and repository is None:
         if protocol is None and whole.startswith("own/"):
-            raise UsageError(
-                f"{folder} was played on your own {whole}: add --labels or --tasks FILE, and --repo FOLDER"
-            )
+            raise UsageError(f"{folder} was played on your own {whole}: add --labels or --tasks FILE and --repo FOLDER")
         if protocol is None and whole not in protocol_names() and not find_round(whole):
             raise UsageError(f"{folder} was played on {whole}, a protocol of your own: add --protocol FILE")
         protocol = protocol or whole

@@ -13,11 +13,9 @@ from natlang_envs.change.making.make_tasks import mutate
 from natlang_envs.change.making.usable_tests import describe
 from natlang_envs.cli.support import counted, print_some, printable, progress_bar
 
-mutate_app = typer.Typer()
 _TESTS = Annotated[list[str], typer.Option("--tests", help="Files and folders of the tests, in the repository.")]
 
 
-@mutate_app.command("mutate")
 def mutate_command(
     repo: Annotated[Path, typer.Option(help="The repository to break; it is never modified.")],
     out: Annotated[Path, typer.Option("-o", "--out", help="The file to write, .jsonl.")],

@@ -52,9 +52,8 @@ def serve_command(
     try:
         listening = socket.create_server((host, port), family=family)
     except OSError as error:
-        raise UsageError(
-            f"nothing can listen at {host}:{port} ({os.strerror(error.errno or 0)}): choose another"
-        ) from None
+        why = os.strerror(error.errno or 0)
+        raise UsageError(f"nothing can listen at {host}:{port} ({why}): choose another") from None
     config = uvicorn.Config(app, log_level="warning", ws_max_size=MAX_MESSAGE, timeout_graceful_shutdown=2)
     name = f"[{host}]" if ":" in host else host
     where = f"http://{name}:{listening.getsockname()[1]}" + (f"/{token}" if token else "")

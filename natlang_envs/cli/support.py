@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from importlib.metadata import requires, version
@@ -127,6 +128,14 @@ def print_some(lines: Sequence[str], most: int) -> None:
         typer.echo(printable(line))
     if len(lines) > most:
         typer.echo(f"and {len(lines) - most} more")
+
+
+@contextmanager
+def counting(what: str) -> Generator[Callable[[int, int], None]]:
+    """Show a progress bar; what is yielded is to be called with how many are done, and how many there are."""
+    with progress_bar() as progress:
+        bar = progress.add_task(what, total=None)
+        yield lambda done, total: progress.update(bar, completed=done, total=total)
 
 
 def progress_bar(*more: ProgressColumn) -> Progress:

@@ -131,7 +131,6 @@ def choose(env: gymnasium.Env[Any, Any], rng: random.Random, aimless: bool = Fal
 
 
 def walks(env: gymnasium.Env[Any, Any]) -> Iterator[StepResult]:
-    """Yield the moments of a walk for each of the seeds."""
     for seed in SEEDS:
         yield from walk(env, seed)
 

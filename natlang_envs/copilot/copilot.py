@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, get_args
 
@@ -33,6 +34,7 @@ FINAL: dict[Mode, str] = {"identify": "id", "answer": "answer", "change": "exit"
 MAX_UNREADABLE = 3  # answers in a row without a command, which end the loop
 EDITORS = (EDIT, "applypatch", "patch", "git")  # commands that take edits from a here-document
 GIT_DIFF = ("git diff", "git --no-pager diff", "git diff HEAD")  # commands that show the changes
+_words = partial(prompt_texts, "natlang_envs.copilot")
 _NAMES_SHOWN = 200
 _COMMAND_SHOWN = 300  # characters of an earlier command
 
@@ -275,14 +277,15 @@ class AutoExploreCopilot:
     def _execute(self, command: str) -> CommandResult:
         words = _words()
         is_listed = self.shown.choices and command in self._listed()
-        line = _line_of(command) if is_listed else command.strip()
+        line = command_line_of(command) if is_listed else command.strip()
         first, *others = [line] if is_listed else in_turn(line)
         if others:
             result = self._execute(first)
             for each in others:
                 if result.exit_code or self.ending is not None:
                     break
-                result = _after(result, self._execute(each))
+                before, result = result, self._execute(each)
+                result = result._replace(stdout=before.stdout + result.stdout, stderr=before.stderr + result.stderr)
             return result
         if line in (NEXT, PREVIOUS) and self.shown.choices:
             self._page = max(0, self._page + (1 if line == NEXT else -1))
@@ -339,10 +342,6 @@ def instructions(mode: Mode, more: Mapping[str, str] | None = None) -> str:
     return words["role"].strip().replace("{commands}", commands).replace("{ends}", "\n".join(lines))
 
 
-def _words() -> dict[str, Any]:
-    return prompt_texts("natlang_envs.copilot")
-
-
 def describe(result: CommandResult, characters: int) -> str:
     """Return what a command did, in words, cut to a number of characters for each stream."""
     parts: list[str] = []
@@ -359,10 +358,6 @@ def describe(result: CommandResult, characters: int) -> str:
     return "\n".join(parts) or "(no output)"
 
 
-def _after(before: CommandResult, result: CommandResult) -> CommandResult:
-    return result._replace(stdout=before.stdout + result.stdout, stderr=before.stderr + result.stderr)
-
-
 def _briefly(command: str | None) -> str:
     if command is None:
         return "(none)"
@@ -373,7 +368,7 @@ def _answer(words: str, code: int) -> CommandResult:
     return CommandResult("", f"{words}\n", code)
 
 
-def _line_of(command: str) -> str:
+def command_line_of(command: str) -> str:
     """Return the command line that does what a listed command says."""
     word, _, name = command.partition(" ")
     if word not in ("cd", "cat", "id") or command == UP:

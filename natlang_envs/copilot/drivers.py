@@ -9,11 +9,7 @@ from natlang_envs.evaluation.chat_endpoint import ChatEndpoint
 
 
 class HumanDriver:
-    """A person, asked line by line.
-
-    Args:
-        ask: Shows the present state and returns a line; None when no more will come.
-    """
+    """A person, asked line by line: `ask` shows the present state and returns a line, None when no more will come."""
 
     def __init__(self, ask: Callable[[AutoExploreCopilot], str | None]) -> None:
         self._ask = ask
@@ -25,11 +21,7 @@ class HumanDriver:
 
 
 class ModelDriver:
-    """A chat model, which is shown the instructions and the present prompt and no more.
-
-    Args:
-        endpoint: Where the model is.
-    """
+    """A chat model at an endpoint, which is shown the instructions and the present prompt and no more."""
 
     def __init__(self, endpoint: ChatEndpoint) -> None:
         self.endpoint = endpoint

@@ -35,15 +35,10 @@ _RAN = (0, 1, 2, 5)  # pytest's exit codes with outcomes: all passed, some faile
 
 
 class ProjectTests(NamedTuple):
-    """What the tests of a project said.
+    """The outcomes of a project's tests."""
 
-    Attributes:
-        outcomes: `"passed"`, `"failed"` or `"skipped"`, by the id of the test, or by the file that cannot be collected.
-        problem: Why they could not be run, or `""`.
-    """
-
-    outcomes: dict[str, str]
-    problem: str = ""
+    outcomes: dict[str, str]  # "passed", "failed" or "skipped", by the id of the test, or a file that is not collected
+    problem: str = ""  # why they could not be run
 
     @property
     def words(self) -> str:

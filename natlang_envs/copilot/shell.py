@@ -71,10 +71,8 @@ _MOST_DOCUMENTS = 20  # lines of one answer that may begin a here-document
 class Shell:
     """The grammar of the copilot's commands.
 
-    Args:
-        final: The command that a final answer stands for: `answer`, `id`, or `exit`, which takes no text.
-        more: The names of further commands, each a line of its own.
-        chained: Whether commands that `&&` joins are one.
+    `final` is the command that a final answer stands for: `answer`, `id`, or `exit`, which takes no text. `more` are
+    names of further commands, each a line of its own. `chained`: commands that `&&` joins are one.
     """
 
     def __init__(self, final: str = "answer", more: Collection[str] = (), chained: bool = False) -> None:

@@ -55,7 +55,6 @@ class City:
         return ((row * self.columns + column) * 5 + passenger) * 4 + destination
 
     def decode(self, state: int) -> tuple[int, int, int, int]:
-        """Return row, column, passenger and destination."""
         rest, destination = divmod(state, 4)
         cell, passenger = divmod(rest, 5)
         row, column = divmod(cell, self.columns)

@@ -27,9 +27,8 @@ def render_ansi(city: City, state: int) -> str:
         walls = ["|" if (number, place) in city.walls else ":" for place in range(city.columns - 1)]
         lines.append("|" + "".join(map("".join, zip(cells, [*walls, "|"], strict=True))))
     where = "in the taxi" if passenger == IN_TAXI else f"at {LANDMARKS[passenger]}"
-    return "\n".join(
-        [*lines, border, f"Taxi at row {row}, column {column}; passenger {where}; to {LANDMARKS[destination]}."]
-    )
+    legend = f"Taxi at row {row}, column {column}; passenger {where}; to {LANDMARKS[destination]}."
+    return "\n".join([*lines, border, legend])
 
 
 def render_rgb(city: City, state: int) -> NDArray[np.uint8]:

@@ -9,14 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Literal, get_args
 
-from natlang_envs.dangerous_taxi.city import (
-    CLASSIC,
-    GENERATED_CITIES,
-    NEW_CITIES,
-    City,
-    city_name,
-    load_city,
-)
+from natlang_envs.dangerous_taxi.city import CLASSIC, GENERATED_CITIES, NEW_CITIES, City, city_name, load_city
 from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.tasks import DrawnTasks, Shares, Split, check_split, split_of
 

@@ -195,9 +195,8 @@ class ChatEndpoint:
             return cause
         why = plain(" ".join(str(cause).split()))[:300] or type(cause).__name__
         if self._proxy is None:
-            return Problem(
-                f"cannot be reached ({why})", "unlikely", remedy="is it running, and is OPENAI_BASE_URL right?"
-            )
+            remedy = "is it running, and is OPENAI_BASE_URL right?"
+            return Problem(f"cannot be reached ({why})", "unlikely", remedy=remedy)
         name, proxy = self._proxy
         remedy = f"is {name} right? NO_PROXY goes round it"
         return Problem(f"cannot be reached through the proxy {proxy} ({why})", "unlikely", remedy=remedy)
@@ -251,9 +250,8 @@ def connect(timeout: float, agent: str, response_hook: Any) -> openai.OpenAI:
     try:
         import openai
     except ImportError:
-        raise UsageError(
-            f"agent {agent!r} needs the package openai: install it with pip install 'natlang-envs[explore]'"
-        ) from None
+        install = "install it with pip install 'natlang-envs[explore]'"
+        raise UsageError(f"agent {agent!r} needs the package openai: {install}") from None
     for name in _HEADERS:
         given = setting(name) or ""
         if not (given.isascii() and given.isprintable()) or " " in given:
@@ -264,10 +262,8 @@ def connect(timeout: float, agent: str, response_hook: Any) -> openai.OpenAI:
     elif base is not None:
         _check_address("OPENAI_BASE_URL", base, agent)
     if not azure and not key and not base:
-        raise UsageError(
-            f"agent {agent!r} finds no endpoint: set OPENAI_API_KEY, or OPENAI_BASE_URL for one of your own, "
-            "or AZURE_OPENAI_ENDPOINT"
-        )
+        known = "OPENAI_API_KEY, or OPENAI_BASE_URL for one of your own, or AZURE_OPENAI_ENDPOINT"
+        raise UsageError(f"agent {agent!r} finds no endpoint: set {known}")
     for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
         path = os.environ.get(name)
         if path and not Path(path).exists():

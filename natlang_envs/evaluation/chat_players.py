@@ -56,9 +56,8 @@ class ChatPlayer:
         self._form, self._settings = form, settings or ChatSettings()
         if form == "chat" and self._settings.history == "commands":
             raise UsageError("agent chat keeps the conversation: set history to full, none or a number of steps")
-        self._endpoint = ChatEndpoint(
-            model, self._settings, agent=form, allow_more="timeout=SECONDS, or NATLANG_TIMEOUT"
-        )
+        allow_more = "timeout=SECONDS, or NATLANG_TIMEOUT"
+        self._endpoint = ChatEndpoint(model, self._settings, agent=form, allow_more=allow_more)
         self._pool = ThreadPoolExecutor(_AT_ONCE)
         self.model_settings = {"form": form, "model": model, **self._settings.as_texts()}
 
@@ -110,7 +109,8 @@ class ChatPlayer:
     def _messages(self, view: AgentInput, shown: int, new: str) -> list[dict[str, str]]:
         step, form = len(view.path), "tools" if self._form == "tools" else "react"
         history = "commands" if self._settings.history == "commands" else shown
-        messages = chat_messages(view.prompt(history), view.admissible_commands, _text(form))
+        role = resources.files("natlang_envs.evaluation").joinpath(f"{form}.txt").read_text(encoding="utf-8")
+        messages = chat_messages(view.prompt(history), view.admissible_commands, role)
         messages[1]["content"] += note(view.requests, step, form)
         if self._form != "chat" or not shown:
             return messages
@@ -156,19 +156,12 @@ def note(requests: Requests, step: int, form: str) -> str:
     return f"\n\nYour last answer {why}, so it was not understood. {_HOW[form]}" if why else ""
 
 
-def _text(form: str) -> str:
-    return resources.files("natlang_envs.evaluation").joinpath(f"{form}.txt").read_text(encoding="utf-8")
-
-
 def _tool(view: AgentInput) -> dict[str, Any]:
     """Return the tool whose argument is one of the listed commands, or any text where others are understood too."""
     listed = view.admissible_commands
     free = view.free is not None or not 0 < len(listed) <= _MOST_NAMED
-    command = {
-        "type": "string",
-        "description": "The action, word for word.",
-        **({} if free else {"enum": list(listed)}),
-    }
+    choice = {} if free else {"enum": list(listed)}
+    command = {"type": "string", "description": "The action, word for word.", **choice}
     schema = {"type": "object", "properties": {"command": command}, "required": ["command"]}
     about = {"name": _TOOL, "description": "Take one action.", "parameters": schema}
     return {"type": "function", "function": about}

@@ -18,15 +18,8 @@ IS_IT_ONE = "is it an OpenAI-compatible endpoint?"
 Kind = Literal["passing", "unlikely", "lasting", "context", "refused"]
 _SAID = 300  # characters of an endpoint's own words
 _WHOLE = {
-    "stop",
-    "stop_sequence",
-    "end_turn",
-    "eos",
-    "eos_token",
-    "tool_calls",
-    "tool_use",
-    "function_call",
-    "complete",
+    *("stop", "stop_sequence", "end_turn", "eos", "eos_token", "complete"),
+    *("tool_calls", "tool_use", "function_call"),
 }
 _CUT = {"length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"}
 _QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|billing|credit balance", re.IGNORECASE)

@@ -139,21 +139,11 @@ class Requests:
 
 
 class AnswerReport(NamedTuple):
-    """How the answers of a run were read.
-
-    Attributes:
-        read: The number of answers read in each form.
-        unread: The number of answers not read, by problem.
-        losses: The number of lost episodes by cause: `unreadable`, `context` or `refused`.
-        lost: The number of lost episodes.
-        example: An answer that was not read.
-    """
-
-    read: dict[str, int]
-    unread: dict[str, int]
-    losses: Counter[str]
-    lost: int
-    example: str
+    read: dict[str, int]  # the number of answers read in each form
+    unread: dict[str, int]  # the number of answers not read, by problem
+    losses: Counter[str]  # the number of lost episodes by cause: `unreadable`, `context` or `refused`
+    lost: int  # the number of lost episodes
+    example: str  # an answer that was not read
 
     @property
     def lines(self) -> list[str]:

@@ -136,13 +136,8 @@ def protocol_names() -> list[str]:
 
 @cache
 def _names(protocols: Traversable) -> list[str]:
-    return sorted(
-        f"{folder.name}/{file.name.removesuffix('.json')}"
-        for folder in protocols.iterdir()
-        if folder.is_dir()
-        for file in folder.iterdir()
-        if file.name.endswith(".json")
-    )
+    every = [(folder.name, file.name) for folder in protocols.iterdir() if folder.is_dir() for file in folder.iterdir()]
+    return sorted(f"{folder}/{file.removesuffix('.json')}" for folder, file in every if file.endswith(".json"))
 
 
 def load_protocol(name: str) -> Protocol:

@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from natlang_envs.errors import UsageError
-from natlang_envs.files import cache_folder, write_whole
+from natlang_envs.errors import UsageError, reason
+from natlang_envs.files import cache_folder, keys_once, read_plain, write_whole
 
 FILES = "files"  # the folder beside NAME.json
 _FORMAT = 1
@@ -68,7 +68,7 @@ def published_files(player: Path) -> tuple[str, dict[str, Path]]:
     policy, named = named_files(player)
     found = {name: _file(player, digest) for name, digest in named.items()}
     for name, file in found.items():
-        if hashlib.sha256(_read(file, _MOST_PACKED)).hexdigest() != named[name]:
+        if hashlib.sha256(read_plain(file, _MOST_PACKED)).hexdigest() != named[name]:
             raise UsageError(f"{file} has not the SHA-256 of its name: it was changed, or is damaged")
     return policy, found
 
@@ -76,9 +76,9 @@ def published_files(player: Path) -> tuple[str, dict[str, Path]]:
 def named_files(player: Path) -> tuple[str, dict[str, str]]:
     """Return what of a published player plays, and the SHA-256 of each of its files, which need not be here."""
     try:
-        read: Any = json.loads(_read(player, _MOST_TEXT), object_pairs_hook=_once)
+        read: Any = json.loads(read_plain(player, _MOST_TEXT), object_pairs_hook=keys_once)
     except (ValueError, RecursionError) as error:
-        said = str(error) if isinstance(error, UsageError) else f"{player} is no published player"
+        said = str(error) if isinstance(error, UsageError) else f"{player} is no published player ({reason(error)})"
         raise UsageError(f"{said}: make one with `reflect-rl publish`") from None
     content = cast("dict[str, Any]", read if isinstance(read, dict) else {})
     policy, files = content.get("policy"), content.get("files")
@@ -96,7 +96,7 @@ def unpacked(file: Path) -> bytes:
     """Return the content of a file of a published player, or raise `UsageError` if it is damaged or too large."""
     reader = zlib.decompressobj(31)
     try:
-        content = reader.decompress(_read(file, _MOST_PACKED), _MOST_UNPACKED)
+        content = reader.decompress(read_plain(file, _MOST_PACKED), _MOST_UNPACKED)
     except zlib.error:
         content = b""
     if not reader.eof or reader.unused_data:
@@ -117,19 +117,3 @@ def _file(player: Path, digest: str) -> Path:
             f"{beside} is missing: for a player of the board, natlang-leaderboard players fetch {player.stem}"
         )
     return fetched
-
-
-def _read(path: Path, most: int) -> bytes:
-    if path.is_symlink() or not path.is_file():
-        raise UsageError(f"{path} is missing or is no plain file")
-    with path.open("rb") as file:
-        content = file.read(most + 1)
-    if len(content) > most:
-        raise UsageError(f"{path} is larger than {most >> 10} KiB")
-    return content
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len({name for name, _ in pairs}) < len(pairs):
-        raise UsageError("a published player names a file twice")
-    return dict(pairs)

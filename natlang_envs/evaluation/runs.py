@@ -36,20 +36,14 @@ _MAX_TEXT = 300
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where an agent came from, as far as the runner can tell.
+    """Where an agent came from, as far as the runner can tell."""
 
-    Attributes:
-        origin: `built-in`, `entry point`, `function`, `object` (handed over in Python) or `loop` (a loop of its own).
-        agent: What was written behind `--agent`, or the qualified name of the object.
-        command: The command line.
-        commit: The Git commit of the current folder, or an empty string.
-        checkpoint: The SHA-256 of the file or folder behind the colon of `--agent name:path`, or an empty string.
-    """
-
+    # `built-in`, `entry point`, `function`, `object` (handed over in Python) or `loop` (a loop of its own).
     origin: str = "object"
-    agent: str = ""
-    command: str = ""
-    commit: str = ""
+    agent: str = ""  # what was written behind `--agent`, or the qualified name of the object
+    command: str = ""  # the command line
+    commit: str = ""  # the Git commit of the current folder, or an empty string
+    # The SHA-256 of the file or folder behind the colon of `--agent name:path`, or an empty string.
     checkpoint: str = ""
 
 
@@ -98,10 +92,8 @@ def provenance(origin: str, agent: str) -> Provenance:
     started = getattr(sys.modules.get("__main__"), "__spec__", None)  # by python -m
     program = f"python -m {started.name.removesuffix('.__main__')}" if started else Path("".join(sys.argv[:1])).name
     command = " ".join([program, *sys.argv[1:]])
-    agent, command = (
-        "".join(each if each.isprintable() else " " for each in text)[:_MAX_TEXT] for text in (agent, command)
-    )
-    return Provenance(origin, agent, command, _commit(), digest)
+    texts = ("".join(each if each.isprintable() else " " for each in text)[:_MAX_TEXT] for text in (agent, command))
+    return Provenance(origin, *texts, _commit(), digest)
 
 
 def _commit() -> str:
@@ -129,9 +121,7 @@ def prepare_folder(out: Path, *, resume: bool = False) -> None:
     _refuse_finished(out)
     journal = out / JOURNAL_FILE
     if (journal.exists() and journal.read_bytes().count(b"\n") > 1) or unfinished(out):
-        raise UsageError(
-            f"{out} holds an unfinished run: add --resume to go on with it (resume=True), or choose another --out"
-        )
+        raise UsageError(f"{out} holds an unfinished run: add --resume to go on (resume=True), or choose another --out")
 
 
 def _refuse_finished(out: Path) -> None:

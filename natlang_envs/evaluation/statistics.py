@@ -76,28 +76,23 @@ def clustered_bootstrap(groups: Sequence[Sequence[bool]]) -> Interval:
     return Interval(float(low), float(high))
 
 
-def repeated_interval(groups: Sequence[Sequence[bool]]) -> Interval:
-    """Return the 95% interval of a success rate where tasks are played several times.
-
-    It is the bootstrap over tasks, widened to Wilson's interval over the episodes, which holds near 0 and 1, where
-    resampling sees too little spread. If all episodes ended alike, it is Wilson's interval over the tasks.
-    """
-    successes, episodes = sum(map(sum, groups)), sum(map(len, groups))
-    if successes in (0, episodes):
-        return wilson(len(groups) if successes else 0, len(groups))
-    resampled, single = clustered_bootstrap(groups), wilson(successes, episodes)
-    return Interval(min(resampled.low, single.low), max(resampled.high, single.high))
-
-
 def success_interval(groups: Sequence[Sequence[bool]]) -> Interval:
-    """Return the 95% interval of a success rate: Wilson's where each task was played once, else `repeated_interval`.
+    """Return the 95% interval of a success rate.
+
+    Where each task was played once it is Wilson's. Else it is the bootstrap over tasks, widened to Wilson's interval
+    over the episodes, which holds near 0 and 1, where resampling sees too little spread. If all episodes ended alike,
+    it is Wilson's interval over the tasks.
 
     Args:
         groups: For each task, whether each of its episodes was a success.
     """
+    successes, episodes = sum(map(sum, groups)), sum(map(len, groups))
     if all(len(group) == 1 for group in groups):
-        return wilson(sum(map(sum, groups)), len(groups))
-    return repeated_interval(groups)
+        return wilson(successes, episodes)
+    if successes in (0, episodes):
+        return wilson(len(groups) if successes else 0, len(groups))
+    resampled, single = clustered_bootstrap(groups), wilson(successes, episodes)
+    return Interval(min(resampled.low, single.low), max(resampled.high, single.high))
 
 
 def paired_p(one: Mapping[str, Sequence[bool]], other: Mapping[str, Sequence[bool]]) -> float:
@@ -157,9 +152,7 @@ def two_level_interval(rates: Sequence[Sequence[float]]) -> Interval:
         rates: For each seed, its success rate on each task, in one order of the tasks.
     """
     if len(rates) < 2 or len({len(each) for each in rates}) != 1 or len(rates[0]) < 2:
-        raise UsageError(
-            "intervals over seeds and tasks need at least two seeds, and two tasks that all of them played"
-        )
+        raise UsageError("intervals over seeds and tasks need at least two seeds, and two tasks that all played")
     table = np.array(rates, dtype=np.float64)
     seeds, tasks = table.shape
     mean = float(table.mean())

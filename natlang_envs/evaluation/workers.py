@@ -13,12 +13,11 @@ import socket
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from importlib.metadata import version
-from multiprocessing.connection import Connection
+from multiprocessing.managers import BaseManager
 from typing import Any, Literal, cast
 
 from natlang_envs.errors import UsageError, check_count, require_choice
@@ -90,91 +89,59 @@ class _Processes:
             worker.close()
 
 
-@dataclass
-class _RunningBatch:
-    batch: list[Place]
-    result: Future[BatchResult]
-    attempts: int = 1
-
-
 class _Process:
-    """A process that is started again when it dies; a thread here reads its results."""
+    """A process with a player, which is started with its first batch, and again when it dies."""
 
     def __init__(self, player: _PlayerArguments, slots: int) -> None:
-        self._arguments = (player, slots)
-        self.running: dict[Place, _RunningBatch] = {}  # by the first episode of the batch
+        self._arguments = player
+        self._threads = ThreadPoolExecutor(slots)
+        self._lock = threading.Lock()
+        self._started: tuple[_Manager, _RemotePlayer] | None = None
         self._closing = False
-        self._lock = threading.RLock()
-        self._start()
-        self._listener = threading.Thread(target=self._listen, daemon=True)
-        self._listener.start()
+        self.running: set[Future[BatchResult]] = set()
 
     def submit(self, batch: list[Place]) -> Future[BatchResult]:
-        with self._lock:
-            running = self.running[batch[0]] = _RunningBatch(batch, Future())
-            self._send(batch)
-            return running.result
+        result = self._threads.submit(self._result, batch)
+        self.running.add(result)
+        result.add_done_callback(self.running.discard)
+        return result
 
     def close(self) -> None:
-        with self._lock:
-            self._closing = True
-            self._send(None)
-        self._process.join(5)
-        self._process.kill()
-        self._process.join()
-        self._listener.join()
+        self._closing = True
+        if self._started is not None:
+            self._started[0].shutdown()
+        self._threads.shutdown()
 
-    def _start(self) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._line, theirs = context.Pipe()
-        self._process = context.Process(target=_play_batches, args=(theirs, *self._arguments), daemon=True)
-        self._process.start()
-        theirs.close()
-
-    def _send(self, batch: list[Place] | None) -> None:
-        with suppress(OSError):  # dead: the listener will notice
-            self._line.send(batch)
-
-    def _listen(self) -> None:
-        while True:
+    def _result(self, batch: list[Place]) -> BatchResult:
+        for _ in range(_ATTEMPTS):
+            now = None
             try:
-                first, result = cast("tuple[Place, BatchResult]", self._line.recv())
-            except (EOFError, OSError):
-                if not self._start_again():
-                    return
-                continue
-            with self._lock:
-                self.running.pop(first).result.set_result(result)
-
-    def _start_again(self) -> bool:
-        with self._lock:
+                with self._lock:
+                    now = self._started = self._started or self._start()
+                return now[1].result(batch)
+            except (EOFError, OSError):  # dead
+                with self._lock:
+                    self._started = None if self._started is now else self._started
             if self._closing:
-                return False
-            self._process.join()
-            for first, each in list(self.running.items()):
-                each.attempts += 1
-                if each.attempts > _ATTEMPTS:
-                    died = RuntimeError(f"a worker died {_ATTEMPTS} times at task {first[1].task_id}")
-                    self.running.pop(first).result.set_result(([], died))
-            self._start()
-            for each in self.running.values():
-                self._send(each.batch)
-            return True
+                break
+        return [], RuntimeError(f"a worker died {_ATTEMPTS} times at task {batch[0][1].task_id}")
+
+    def _start(self) -> tuple[_Manager, _RemotePlayer]:
+        manager = _Manager(ctx=multiprocessing.get_context("spawn"))
+        manager.start(_end_with_parent)
+        return manager, cast("Any", manager).player(*self._arguments)
 
 
-def _play_batches(line: Connection, arguments: _PlayerArguments, slots: int) -> None:
-    """Play the batches that come along a line, until None comes or it ends."""
-    lock = threading.Lock()
-    player = _RemotePlayer(*arguments)
+def _end_with_parent() -> None:
+    """End this process when the one that started it has ended, however it ended."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
 
-    def play(batch: list[Place]) -> None:
-        result = player.result(batch)
-        with lock, suppress(OSError):
-            line.send((batch[0], result))
+    def end() -> None:
+        parent.join()
+        os._exit(1)
 
-    with ThreadPoolExecutor(slots) as pool, suppress(EOFError, OSError, KeyboardInterrupt):
-        while (batch := line.recv()) is not None:
-            pool.submit(play, batch)
+    threading.Thread(target=end, daemon=True).start()
 
 
 class _RemotePlayer(EpisodePlayer):
@@ -188,6 +155,13 @@ class _RemotePlayer(EpisodePlayer):
 
     def version(self) -> str:
         return version("natlang-envs")
+
+
+class _Manager(BaseManager):
+    """A process that holds a player; each thread that asks it is answered by a thread of its own."""
+
+
+_Manager.register("player", _RemotePlayer)
 
 
 def _first_line(error: Exception) -> str:

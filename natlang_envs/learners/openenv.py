@@ -84,8 +84,6 @@ class TaskState(State):
 
 @dataclass
 class Served:
-    """The environment and the split of a server."""
-
     make: Callable[[], NatLangEnv]  # makes the environment of a session
     split: str  # the split of its tasks
 
@@ -212,7 +210,6 @@ class ServedEnvironment(Environment[CommandAction, TextObservation, TaskState]):
         return {"task_id": self._served.task(index), "split": split, "index": index}
 
     def get_task_range(self, split: str, start: int | None = None, stop: int | None = None) -> list[dict[str, Any]]:
-        """Return the tasks of a slice."""
         return [self.get_task(split, index) for index in range(*slice(start, stop).indices(self.num_tasks(split)))]
 
     def list_tasks(self, split: str) -> list[dict[str, Any]]:

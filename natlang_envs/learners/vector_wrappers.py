@@ -153,10 +153,8 @@ class ChoiceIndexActions(VectorActionWrapper):
         commands = self._commands[index]
         command = command_at(commands, position, self._noops)
         if command is None and not self._unread[index]:
-            raise UsageError(
-                f"action {position} is none of the {len(commands)} listed in environment {index}: "
-                "see infos['action_mask']"
-            )
+            listed = f"the {len(commands)} listed in environment {index}"
+            raise UsageError(f"action {position} is none of {listed}: see infos['action_mask']")
         return command or ""
 
     def _with_mask(self, infos: Infos) -> Infos:

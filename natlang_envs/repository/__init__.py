@@ -12,9 +12,3 @@ texts        the texts that a player reads: pages, files, questions and answers
 mutations    every single-place edit of a Python source
 hits         the lists of searches in words, and the words of a question that are searched for
 """
-
-from __future__ import annotations
-
-from natlang_envs.repository.tree import Repository, RepositoryChanged, open_repository
-
-__all__ = ["Repository", "RepositoryChanged", "open_repository"]

@@ -66,8 +66,7 @@ def open_folder(path: str | Path) -> AbstractContextManager[int]:
 def read_regular(path: str | Path, largest: int, flags: int = FILE_FLAGS, dir_fd: int | None = None) -> bytes:
     """Return the content of a regular file, and at most one byte more than `largest` of it; nothing of a folder.
 
-    Raises:
-        OSError: It cannot be read, or is a FIFO or device, which is not waited for.
+    A FIFO or device is not waited for: it raises `OSError`, as what cannot be read does.
     """
     with opening(path, flags, dir_fd=dir_fd) as opened:
         kind = stat.S_IFMT(os.fstat(opened).st_mode)

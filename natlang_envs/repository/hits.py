@@ -24,17 +24,11 @@ _ROW = re.compile(r"(.+?) \((\d[\d,]*) lines?\): (.*)")
 
 
 class Hit(NamedTuple):
-    """A file with matching lines.
+    """A file with matching lines."""
 
-    Attributes:
-        path: Below the repository's folder.
-        lines: How many lines match; the path counts as one.
-        first: The first line that matches, cut to 100 characters; "" where only the path does.
-    """
-
-    path: str
-    lines: int
-    first: str
+    path: str  # below the repository's folder
+    lines: int  # how many lines match; the path counts as one
+    first: str  # the first line that matches, cut to 100 characters; "" where only the path does
 
 
 class ListedFile(NamedTuple):
@@ -50,7 +44,8 @@ def describe_hits(words: tuple[str, ...], lines: int, found: int, files: int, be
     if not words:
         return NO_SEARCH
     head = f"{', '.join(words)}: {lines:,} lines in {found:,} of all {files:,} files"
-    rows = [f"{hit.path} ({_lines(hit.lines)}): {hit.first or '(in its path)'}" for hit in best]
+    counted = ((hit, "1 line" if hit.lines == 1 else f"{hit.lines:,} lines") for hit in best)
+    rows = [f"{hit.path} ({count}): {hit.first or '(in its path)'}" for hit, count in counted]
     return "\n".join([head, *rows])
 
 
@@ -89,7 +84,3 @@ def _known() -> tuple[int, dict[str, int]]:
     packed = resources.files("natlang_envs.repository").joinpath("frequent_words.json.gz").read_bytes()
     content = json.loads(gzip.decompress(packed))
     return content["files"], content["words"]
-
-
-def _lines(count: int) -> str:
-    return "1 line" if count == 1 else f"{count:,} lines"

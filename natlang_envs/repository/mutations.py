@@ -59,21 +59,13 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 class Edit(NamedTuple):
-    """A replacement of a piece of source text.
+    """A replacement of a piece of source text."""
 
-    Attributes:
-        line: The line, from 1.
-        start: Where the piece begins, in characters from the beginning of the source.
-        end: Where it ends.
-        new: What stands there afterwards.
-        operator: The kind of edit, one of `OPERATORS`.
-    """
-
-    line: int
-    start: int
-    end: int
-    new: str
-    operator: str
+    line: int  # from 1
+    start: int  # where the piece begins, in characters from the beginning of the source
+    end: int  # where it ends
+    new: str  # what stands there afterwards
+    operator: str  # the kind of edit, one of `OPERATORS`
 
 
 class _Place(NamedTuple):

@@ -57,17 +57,11 @@ class Walk:
 
 
 class WalkHistory(NamedTuple):
-    """What a player has seen.
+    """The pages and files that a player has seen."""
 
-    Attributes:
-        walk: Its position.
-        listed: The commands of each page.
-        texts: What `cat` showed last of each file, by its path.
-    """
-
-    walk: Walk
-    listed: dict[PagePosition, tuple[str, ...]]
-    texts: dict[str, str]
+    walk: Walk  # its position
+    listed: dict[PagePosition, tuple[str, ...]]  # the commands of each page
+    texts: dict[str, str]  # what `cat` showed last of each file, by its path
 
 
 class WalkMemory:

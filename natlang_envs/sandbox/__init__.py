@@ -11,7 +11,7 @@ attacks/    hostile programs, which test the isolation
 from __future__ import annotations
 
 from natlang_envs.sandbox.changes.patch import ChangedFile, Installed
-from natlang_envs.sandbox.isolation import Limits
+from natlang_envs.sandbox.isolation.watch import Limits
 from natlang_envs.sandbox.sandbox import AutoExploreSandbox, CommandResult, SandboxState
 
 __all__ = ["AutoExploreSandbox", "ChangedFile", "CommandResult", "Installed", "Limits", "SandboxState"]

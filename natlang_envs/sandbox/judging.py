@@ -12,15 +12,8 @@ from natlang_envs.sandbox.isolation.temporary_folders import OwnFolder
 
 MODULES = "/opt/modules"  # the judge's own, first on the path
 _HOOKS = {"__pycache__", "conftest", "sitecustomize", "usercustomize"}  # which Python or pytest reads unasked
-_SETTINGS = {
-    "pytest.ini",
-    ".pytest.ini",
-    "pytest.toml",
-    ".pytest.toml",
-    "tox.ini",
-    "setup.cfg",
-    "pyproject.toml",
-}  # fmt: skip - of pytest, which say what it runs
+# Of pytest, which say what it runs.
+_SETTINGS = {"pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "setup.cfg", "pyproject.toml"}
 _WITH_VALUE = ("-W", "-X")
 # The second process writes to a pipe how the judge's program ended. Code that ends it from inside does not write.
 _CHILD = """
@@ -95,9 +88,7 @@ def command(words: Sequence[str]) -> tuple[str, ...]:
 def shadowing(files: Iterable[str], known: Collection[str]) -> Callable[[str], bool]:
     """Return a test of paths: whether Python or pytest reads a file unasked or imports it for a judge's module.
 
-    Args:
-        files: The judge's own files.
-        known: The files of the original.
+    `files` are the judge's own, `known` those of the original.
     """
     modules = {path.removesuffix(".py").removesuffix("/__init__") for path in files if path.endswith(".py")}
     folders = {"/".join(path.split("/")[:end]) for path in modules for end in range(1, path.count("/") + 1)}

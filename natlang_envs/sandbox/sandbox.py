@@ -20,17 +20,11 @@ from natlang_envs.sandbox.changes.layered_folder import MANY, LayeredFolder
 from natlang_envs.sandbox.changes.overlay import NO_STATE, Overlay, State, judged_copy, parent_of
 from natlang_envs.sandbox.changes.patch import ChangedFile, Installed, changed_files, check_outside, installed, patch
 from natlang_envs.sandbox.changes.work_folder import TooMuch, WorkFolder
-from natlang_envs.sandbox.commands.context import (
-    MISSING,
-    CommandContext,
-    CommandError,
-    LimitReached,
-    Output,
-    resolve_target,
-)
+from natlang_envs.sandbox.commands.context import CommandContext, CommandError, Output, resolve_target
 from natlang_envs.sandbox.commands.parser import CommandLine, ParseError, parse
-from natlang_envs.sandbox.commands.table import NATIVE
-from natlang_envs.sandbox.commands.writing import write_edits
+from natlang_envs.sandbox.commands.table import NATIVE, answer
+from natlang_envs.sandbox.commands.writing import reason, redirect, write_edits
+from natlang_envs.sandbox.isolation.child import REFUSED
 from natlang_envs.sandbox.isolation.environments import find_environment
 from natlang_envs.sandbox.isolation.isolation import Completed, Isolation, Limits, find_isolation
 from natlang_envs.sandbox.judging import command, shadowing, shown
@@ -166,9 +160,7 @@ class AutoExploreSandbox:
                     known = ", ".join(sorted({*NATIVE, *self._programs.values()}))
                     raise CommandError(f"{escape_surrogates(name)}: command not found (there are {known})", 127)  # noqa: TRY301
             target = None if last.target is None else resolve_target(self._context, last.target)
-        except ParseError as error:
-            return CommandResult("", f"{error}\n", 2)
-        except CommandError as error:
+        except (ParseError, CommandError) as error:
             return CommandResult("", f"{error}\n", error.code)
         done = Completed(0, b"", b"", None)
         for stage in stages:
@@ -178,10 +170,10 @@ class AutoExploreSandbox:
                     lambda stage=stage, given=done.stdout, limit=limit: self._run_stage(stage, given, limit)
                 )
             except RepositoryChanged as error:
-                after = _failed(1, str(error))
+                after = Completed.failed(1, str(error))
             done = after._replace(stderr=done.stderr + after.stderr, stopped=done.stopped or after.stopped)
         if target is not None:
-            problem = self._living(lambda: self._redirect(target, done.stdout, last.append))
+            problem = self._living(lambda: redirect(self.overlay, target, done.stdout, last.append))
             errors = done.stderr + f"{last.target}: {problem}\n".encode() if problem else done.stderr
             done = done._replace(stdout=b"", stderr=errors, exit_code=1 if problem else done.exit_code)
         notes, self._notes = self._notes, []
@@ -202,7 +194,7 @@ class AutoExploreSandbox:
         except (EditError, CommandError, RepositoryChanged) as error:
             return CommandResult("", f"{error}\n", 1)
         except (OSError, KeyError) as error:
-            return CommandResult("", f"{_reason(error)}\n", 1)
+            return CommandResult("", f"{reason(error)}\n", 1)
         return CommandResult("".join(f"{line}\n" for line in written), "", 0)
 
     def _parsed(self, command_line: str) -> CommandLine:
@@ -236,9 +228,9 @@ class AutoExploreSandbox:
             given = stage.given.encode()
         if name in NATIVE:
             self._context.given = given
-            done = self._answer(name, words, limit)
+            done = answer(name, self._context, words, Output(limit, self.limits.seconds))
         elif given and (self._programs[name] != "python" or words[:1] not in ([], ["-"]) or len(given) > MAX_CODE):
-            done = _failed(2, f"{name}: {NO_INPUT}")
+            done = Completed.failed(2, f"{name}: {NO_INPUT}")
         else:
             code = ["-c", os.fsdecode(given), *words[1:]] if given else words
             done = self._run((self._programs[name], *code))
@@ -247,54 +239,23 @@ class AutoExploreSandbox:
             done = done._replace(stdout=joined, stderr=b"")
         return done
 
-    def _answer(self, name: str, words: Sequence[str], limit: int) -> Completed:
-        output = Output(limit, self.limits.seconds)
-        stopped = None
-        try:
-            code = NATIVE[name].run(self._context, words, output)
-        except CommandError as error:
-            output.fail(str(error))
-            code = error.code
-        except LimitReached as error:
-            code, stopped = 1, str(error)
-        errors = "".join(f"{line}\n" for line in output.errors)
-        return Completed(code, b"".join(output.chunks), errors.encode("utf-8", "backslashreplace"), stopped)
-
-    def _redirect(self, target: str, content: bytes, append: bool) -> str:
-        """Write a command's output to a file; return why that cannot be, or nothing."""
-        files = self._context.files
-        try:
-            if files.kind(target) == "file" and append:
-                size = files.size(target)
-                self.overlay.check_room(target, size + len(content))
-                content = files.part(target, 0, size) + content
-            files.write(target, content)
-        except (OSError, KeyError) as error:  # KeyError: the program before it removed the folder
-            return _reason(error)
-        return ""
-
     def _run(self, argv: Sequence[str]) -> Completed:
         try:
             isolation = self.isolation()
         except UsageError as error:
-            return _failed(126, f"{argv[0]}: {error}")
+            return Completed.failed(REFUSED, f"{argv[0]}: {error}")
         cwd = os.fsdecode(on_disk(self._context.cwd))
-        done = self._run_over(self.overlay, isolation, argv, cwd)
+        done = self._run_over(self.overlay, isolation, argv, cwd, {})
         while self.overlay.kind(self._context.cwd) != "folder":  # the program removed the current folder
             self._context.cwd = parent_of(self._context.cwd)[0]
         return done
 
     def _run_over(
-        self,
-        overlay: Overlay,
-        isolation: Isolation,
-        argv: Sequence[str],
-        cwd: str,
-        beside: Mapping[str, Path] | None = None,
+        self, overlay: Overlay, isolation: Isolation, argv: Sequence[str], cwd: str, beside: Mapping[str, Path]
     ) -> Completed:
         layered = len(self.repository.files) > MANY and isolation.lays()
         work = (LayeredFolder if layered else WorkFolder)(overlay, self.limits.disk, self.limits.seconds)
-        work.beside = beside or {}
+        work.beside = beside
         if self.environment:
             work.environment, work.original = self.environment, self.repository.path
         try:
@@ -341,15 +302,13 @@ class AutoExploreSandbox:
             line = self._parsed(command_line)
         except ParseError as error:
             raise UsageError(f"the judge's command line is not understood: {error}") from None
-        if PROGRAMS.get(line.words[0]) != "python" or line.target is not None:
-            raise UsageError(f"a judge runs python, without a redirection, not {command_line!r}")
+        if PROGRAMS.get(line.words[0]) != "python" or line != CommandLine(line.words):
+            raise UsageError(f"a judge runs python, without a pipe or redirection, not {command_line!r}")
         files = files or {}
-        without = shadowing(files, self.repository.files)
-        copy = judged_copy(self.overlay, self.limits.disk, files, without)
-        modules = {path: content for path, content in files.items() if path.endswith(".py")}
-        with shown(modules) as folder:
-            shown_there = {**(beside or {}), **folder}
-            done = self._run_over(copy, self.isolation(), command(line.words[1:]), "", shown_there)
+        copy = judged_copy(self.overlay, self.limits.disk, files, shadowing(files, self.repository.files))
+        with shown({path: content for path, content in files.items() if path.endswith(".py")}) as folder:
+            there = {**(beside or {}), **folder}
+            done = self._run_over(copy, self.isolation(), command(line.words[1:]), "", there)
         return CommandResult(_text(done.stdout), _text(done.stderr), done.exit_code, done.stopped)
 
     @_in_turn
@@ -397,7 +356,7 @@ class AutoExploreSandbox:
         try:
             write_whole(Path(path), b"".join(patch(self.changed_files())))
         except OSError as error:
-            raise UsageError(f"the patch cannot be written to {str(path)!r} ({_reason(error)})") from None
+            raise UsageError(f"the patch cannot be written to {str(path)!r} ({reason(error)})") from None
 
     @_in_turn
     def snapshot(self) -> SandboxState:
@@ -427,16 +386,6 @@ class AutoExploreSandbox:
         """Return to the original, at its root."""
         self.overlay.reset()
         self._context.cwd = ""
-
-
-def _failed(code: int, why: str) -> Completed:
-    return Completed(code, b"", f"{why}\n".encode("utf-8", "backslashreplace"), None)
-
-
-def _reason(error: OSError | KeyError) -> str:
-    if isinstance(error, KeyError):
-        return MISSING
-    return os.strerror(error.errno) if error.errno else "Input/output error"
 
 
 def _shown(content: bytes) -> str:

@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from natlang_envs.cli.support import progress_bar
+from natlang_envs.cli.support import counting
 from natlang_envs.errors import UsageError, require_choice
 from reference_agent.families.autoexplore.memory.questions import (
     KNOWN,
@@ -57,9 +57,8 @@ def remember(
         told = [replace(label, repository=name) for label in read_own_labels(labels, open_repository(folder))]
     else:
         raise UsageError("--labels are about one folder: name it alone with --repositories")
-    with progress_bar() as progress:
-        bar = progress.add_task("files", total=None)
-        counted = count(folders, each, texts, lambda done, total: progress.update(bar, completed=done, total=total))
+    with counting("files") as show:
+        counted = count(folders, each, texts, show)
     source = "texts" if texts else "questions"
     memory = learn(counted, told, folders, source)
     size = memory.write(out)

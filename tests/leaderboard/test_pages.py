@@ -208,7 +208,7 @@ def test_curve_is_packed_and_drawn(run_folder: Path, tmp_path: Path, command: Ca
     ("rows", "says"),
     [
         ([{"episodes": 1}], r"0\.success: Field required"),
-        ({"episodes": 1}, "is no learning curve: Input should be a valid array"),
+        ({"episodes": 1}, ": Input should be a valid array"),
         ([{"episodes": 5, "success": 0.5}, {"episodes": 5, "success": 0.6}], "more episodes at each point"),
         ([{"episodes": 5, "success": 0.5}, {"episodes": 6, "success": 1.5}], "less than or equal to 1"),
         ([{"episodes": 5, "success": 0.5}], "at least 2 items"),

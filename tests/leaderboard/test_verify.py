@@ -19,12 +19,18 @@ from hypothesis import strategies as st
 from leaderboard.copies import CopiedEntry
 from leaderboard.pack import pack
 from leaderboard.schema import MAX_SUBMISSION_BYTES, SUBMISSION_FILE, make_submission
-from leaderboard.verify import MAX_TRAJECTORIES_BYTES, Recording, check, sha256, verify
+from leaderboard.verify import MAX_TRAJECTORIES_BYTES, check, sha256, verify
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import Protocol, evaluate, load_agent, load_protocol
 from natlang_envs.evaluation.runner import score_run
 from natlang_envs.evaluation.runs import RUN_FILE, TRAJECTORIES_FILE, read_run
-from natlang_envs.trajectory import MAX_FILE_BYTES, MAX_LINE_BYTES, read_trajectories
+from natlang_envs.trajectory import (
+    MAX_FILE_BYTES,
+    MAX_LINE_BYTES,
+    Trajectory,
+    read_trajectories,
+    write_trajectories,
+)
 from tests.leaderboard.conftest import Finished
 from tests.leaderboard.forge import FORGERIES, NOT_REHASHED, PROTOCOL, Forged
 
@@ -321,25 +327,30 @@ def repeated() -> Protocol:
     return replace(protocol, name="test/repeated", runs=2, episodes=protocol.episodes[:3])
 
 
-def test_runs_are_checked_where_a_protocol_repeats_its_episodes(packed: Path) -> None:
+def test_runs_are_checked_where_a_protocol_repeats_its_episodes(packed: Path, tmp_path: Path) -> None:
     protocol = repeated()
     run, trajectories = evaluate(load_agent("random"), protocol)
     facts = {**verify(packed).submission.model_dump(), "protocol_digest": protocol.digest}
     facts["run"] = {**facts["run"], "runs": 2}
     submission = make_submission(facts)
-    verified = check(submission, protocol, Recording(trajectories))
+
+    def recording(episodes: list[Trajectory]) -> Path:
+        write_trajectories(tmp_path / TRAJECTORIES_FILE, episodes)
+        return tmp_path / TRAJECTORIES_FILE
+
+    verified = check(submission, protocol, recording(trajectories))
     assert (run.runs, verified.score.episodes, verified.score.tasks) == (2, 6, 3)
     with pytest.raises(UsageError, match="run 1\\) is missing"):
-        check(submission, protocol, Recording(trajectories[:3]))
+        check(submission, protocol, recording(trajectories[:3]))
     with pytest.raises(UsageError, match="stands where"):
-        check(submission, protocol, Recording(trajectories[3:] + trajectories[:3]))
+        check(submission, protocol, recording(trajectories[3:] + trajectories[:3]))
     once = make_submission({**facts, "run": {**facts["run"], "runs": 1}})
     with pytest.raises(UsageError, match="plays test/repeated 2 times"):
-        check(once, protocol, Recording(trajectories[:3]))
+        check(once, protocol, recording(trajectories[:3]))
     steady = make_submission({**once.model_dump(), "deterministic": True})
-    assert check(steady, protocol, Recording(trajectories[:3])).score.episodes == 3
+    assert check(steady, protocol, recording(trajectories[:3])).score.episodes == 3
     with pytest.raises(UsageError, match="is none of protocol"):
-        check(steady, protocol, Recording(trajectories))
+        check(steady, protocol, recording(trajectories))
 
 
 def test_pack_verifies_before_it_writes(run_folder: Path, tmp_path: Path, command: Command) -> None:

@@ -85,7 +85,7 @@ def test_nobody_is_told_to_delete_a_run_or_the_entries_of_others(run_folder: Pat
 
 @pytest.mark.parametrize("beacon", ["", "  ", "--note"])
 def test_an_audit_takes_no_empty_beacon(beacon: str, entry: Path) -> None:
-    with pytest.raises(UsageError, match="give a public text that was fixed after the entry"):
+    with pytest.raises(UsageError, match="give a public text fixed after the entry"):
         audit(entry, "random", beacon)
 
 

@@ -9,7 +9,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from natlang_envs.copilot import AutoExploreCopilot
+from natlang_envs.copilot.copilot import AutoExploreCopilot
 from natlang_envs.errors import UsageError
 from natlang_envs.learners.encoders import TextEncoder
 from natlang_envs.prompt import check_history

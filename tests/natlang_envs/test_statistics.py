@@ -14,7 +14,7 @@ from natlang_envs.evaluation.statistics import (
     over_rounds,
     over_seeds,
     paired_p,
-    repeated_interval,
+    success_interval,
     two_level_interval,
     wilson,
 )
@@ -139,13 +139,13 @@ def test_intervals_over_seeds_and_tasks_hold_the_truth_95_times_in_100(
 
 
 def test_intervals_are_right_where_all_episodes_end_alike() -> None:
-    assert repeated_interval([[False] * 10] * 44) == wilson(0, 44)
-    assert repeated_interval([[True] * 10] * 44) == wilson(44, 44)
-    assert repeated_interval([[True] * 10] * 44).low < 0.93
+    assert success_interval([[False] * 10] * 44) == wilson(0, 44)
+    assert success_interval([[True] * 10] * 44) == wilson(44, 44)
+    assert success_interval([[True] * 10] * 44).low < 0.93
 
 
 def test_an_interval_near_zero_is_no_narrower_than_that_of_independent_episodes() -> None:
-    low, high = repeated_interval([[True] + [False] * 9] + [[False] * 10] * 43)
+    low, high = success_interval([[True] + [False] * 9] + [[False] * 10] * 43)
     assert low == 0.0
     assert high >= wilson(1, 440).high
 
@@ -193,7 +193,7 @@ def test_an_interval_over_rounds_is_that_of_their_tasks_unless_the_rounds_lie_fa
     assert over_rounds(apart) == over_seeds([0.5, 1.0, 0.0])
     assert over_rounds(apart[:2]) == wilson(300, 400)
     # Runs of one task are no further tasks.
-    assert over_rounds([[[True] * 5] * 20 + [[False] * 5] * 20]) == repeated_interval(
+    assert over_rounds([[[True] * 5] * 20 + [[False] * 5] * 20]) == success_interval(
         [[True] * 5] * 20 + [[False] * 5] * 20
     )
 

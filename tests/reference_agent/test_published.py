@@ -197,14 +197,14 @@ REFUSED: dict[Callable[[Path], None], str] = {
     gone: "is missing: for a player of the board",
     out_of_the_folder: r"names '\.\./policy/config.json', which is no file of a player",
     code: "names policy/modeling.py, which is no file of a player",
-    named_twice: "a published player names a file twice: make one with `reflect-rl publish`",
+    named_twice: r"is no published player \(it says .* twice\): make one with `reflect-rl publish`",
     bomb: "is no gzip file of at most 64 MiB: publish the player again",
     pickled: "holds no weights of a published player: publish the player again",
     something_behind: "is no gzip file of at most 64 MiB",
     not_finite: "has weights that are not finite: train again",
     without_scales: "holds no weights of a published player",
     another_policy: "names policy/config.json, which is no file of a player",
-    no_json: "is no published player: make one with `reflect-rl publish`",
+    no_json: r"is no published player \(.*\): make one with `reflect-rl publish`",
 }
 
 

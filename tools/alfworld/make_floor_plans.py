@@ -14,7 +14,7 @@ import gzip
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from natlang_envs.alfworld.games.official import data_folder
 from natlang_envs.alfworld.games.splits import OfficialSplit
 from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
-from tools.alfworld.official_statistics import OfficialGame, Package, official_games, read_package
+from tools.alfworld.official_statistics import OfficialGame, Package, by_room, histogram, official_games, read_package
 
 FACTS = Path(__file__).parents[2] / "natlang_envs" / "alfworld" / "games" / "floor_plans.json.gz"
 ABOUT = (
@@ -54,21 +54,17 @@ def main(path: Path = FACTS) -> None:
         "holders": package.holders,
         **_counts(games["train"], movable),
     }
-    rooms: dict[int, list[OfficialGame]] = defaultdict(list)
-    for game in every:
-        rooms[game.room].append(game)
-    lines = [f"{json.dumps(key)}: {compact(value)}" for key, value in head.items()]
-    room_lines = [f'"{number}": {compact(_room(rooms[number], package, movable))}' for number in sorted(rooms)]
-    lines.append('"rooms": {\n' + ",\n".join(room_lines) + "\n}")
-    write_table(path, lines)
+    write_table(path, head, {number: _room(played, package, movable) for number, played in by_room(every)})
 
 
-def write_table(path: Path, lines: Iterable[str]) -> None:
-    write_whole(path, gzip.compress(("{\n" + ",\n".join(lines) + "\n}\n").encode(), mtime=0))
+def write_table(path: Path, head: Mapping[str, Any], rooms: Mapping[int, Any]) -> None:
+    """Write a JSON object, with a line for each key and each room."""
 
+    def lines(values: Mapping[Any, Any]) -> list[str]:
+        return [f'"{key}": {json.dumps(value, separators=(",", ":"))}' for key, value in values.items()]
 
-def compact(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"))
+    every = [*lines(head), '"rooms": {\n' + ",\n".join(lines(rooms)) + "\n}"]
+    write_whole(path, gzip.compress(("{\n" + ",\n".join(every) + "\n}\n").encode(), mtime=0))
 
 
 def _counts(games: list[OfficialGame], movable: set[str]) -> dict[str, Any]:
@@ -90,8 +86,8 @@ def _counts(games: list[OfficialGame], movable: set[str]) -> dict[str, Any]:
     return {
         "aims": _aims(games),
         "kinds": {task: dict(sorted(kinds[task].items())) for task in sorted(kinds)},
-        "numbers": {kind: _histogram(numbers[kind]) for kind in sorted(numbers)},
-        "goal_numbers": {task: _histogram(goal_numbers[task]) for task in sorted(goal_numbers)},
+        "numbers": {kind: histogram(numbers[kind]) for kind in sorted(numbers)},
+        "goal_numbers": {task: histogram(goal_numbers[task]) for task in sorted(goal_numbers)},
         "loose": {kind: round(_SCALE * n[True] / n.total()) for kind, n in sorted(loose.items()) if n[True]},
         "places": _places(games, movable),
         "single": _single(games),
@@ -121,10 +117,6 @@ def _single(games: Iterable[OfficialGame]) -> list[str]:
             kind = game.receptacles[receptacle]
             most[kind] = max(most[kind], number)
     return sorted(kind for kind, number in most.items() if number == 1)
-
-
-def _histogram(counts: Counter[int]) -> list[int]:
-    return [counts[number] for number in range(1, max(counts) + 1)]
 
 
 def _places(games: Iterable[OfficialGame], movable: set[str]) -> dict[str, dict[str, int]]:

@@ -9,18 +9,17 @@ room and is noted for all rooms.
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from natlang_envs.alfworld.games.floor_plans import Room, room
+from natlang_envs.alfworld.games.floor_plans import room
 from natlang_envs.alfworld.games.official import data_folder
 from natlang_envs.alfworld.games.pddl_writer import receptacle_id, thing_id
 from natlang_envs.alfworld.games.splits import HELD_OUT_PLANS, UNSEEN_PLANS
-from tools.alfworld.make_floor_plans import ABOUT, SPLITS, compact, write_table
-from tools.alfworld.official_statistics import OfficialGame, official_games, unmangled
+from tools.alfworld.make_floor_plans import ABOUT, SPLITS, write_table
+from tools.alfworld.official_statistics import OfficialGame, by_room, histogram, official_games, unmangled
 
 HABITS = Path(__file__).parents[2] / "natlang_envs" / "alfworld" / "games" / "room_habits.json.gz"
 
@@ -34,17 +33,7 @@ def main(path: Path = HABITS) -> None:
         "inside": _inside(train),
         "fixtures": _fixtures(game for split in SPLITS for game in games[split]),
     }
-    lines = [f"{json.dumps(key)}: {compact(value)}" for key, value in content.items()]
-    rooms = [f'"{number}": {compact(_room(found))}' for number, found in _by_room(train)]
-    lines.append('"rooms": {\n' + ",\n".join(rooms) + "\n}")
-    write_table(path, lines)
-
-
-def _by_room(games: Iterable[OfficialGame]) -> list[tuple[int, list[OfficialGame]]]:
-    found: dict[int, list[OfficialGame]] = defaultdict(list)
-    for game in games:
-        found[game.room].append(game)
-    return sorted(found.items())
+    write_table(path, content, {number: _room(found) for number, found in by_room(train)})
 
 
 def _room(games: Sequence[OfficialGame]) -> dict[str, Any]:
@@ -61,10 +50,7 @@ def _room(games: Sequence[OfficialGame]) -> dict[str, Any]:
             if kind in here.movable and kind != game.goal[0]:
                 types = [game.receptacles[each] for each in game.places.get(thing, ())]
                 lying[kind]["+".join(sorted(types, key=lambda each: (there[each], each)))] += 1
-    return {
-        kind: [[counts[number] for number in range(1, max(counts) + 1)], dict(sorted(lying[kind].items()))]
-        for kind, counts in sorted(numbers.items())
-    }
+    return {kind: [histogram(counts), dict(sorted(lying[kind].items()))] for kind, counts in sorted(numbers.items())}
 
 
 def _inside(games: Iterable[OfficialGame]) -> dict[str, dict[str, int]]:
@@ -90,20 +76,17 @@ def _inside(games: Iterable[OfficialGame]) -> dict[str, dict[str, int]]:
 def _fixtures(games: Iterable[OfficialGame]) -> dict[str, dict[str, list[int]]]:
     """Return the other receptacles that what never moves lies in: room, number of the fixture, receptacles."""
     found: dict[str, dict[str, list[int]]] = {}
-    for number, played in _by_room(games):
+    for number, played in by_room(games):
         here = room(number)
         ids = {unmangled(receptacle_id(each)): index for index, each in enumerate(here.receptacles)}
         for index, each in enumerate(here.fixtures):
-            places = Counter(place for game in played for place in game.places.get(_name(here, index), ()))
+            name = unmangled(thing_id(each.type, each.spot))
+            places = Counter(place for game in played for place in game.places.get(name, ()))
             other = [ids[place] for place, times in sorted(places.items()) if times == len(played)]
             other = [place for place in other if place != each.receptacle]
             if other:
                 found.setdefault(str(number), {})[str(index)] = other
     return found
-
-
-def _name(here: Room, fixture: int) -> str:
-    return unmangled(thing_id(here.fixtures[fixture].type, here.fixtures[fixture].spot))
 
 
 if __name__ == "__main__":

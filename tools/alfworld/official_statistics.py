@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import re
 import runpy
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple, cast
@@ -86,9 +86,19 @@ def official_games(folder: Path, split: OfficialSplit) -> Iterator[OfficialGame]
         yield official_game(task_id, official_text(folder, task_id).problem)
 
 
-class Package(NamedTuple):
-    """Facts in the alfworld package."""
+def by_room(games: Iterable[OfficialGame]) -> list[tuple[int, list[OfficialGame]]]:
+    found: dict[int, list[OfficialGame]] = defaultdict(list)
+    for game in games:
+        found[game.room].append(game)
+    return sorted(found.items())
 
+
+def histogram(counts: Counter[int]) -> list[int]:
+    """Return how often there were 1, 2, and so on."""
+    return [counts[number] for number in range(1, max(counts) + 1)]
+
+
+class Package(NamedTuple):
     fits: dict[str, list[str]]  # type of receptacle to the types of objects it takes, sliced ones left out
     actions: dict[str, list[str]]  # "cleanable" and so on to types of objects
     holders: list[str]  # types of objects that count as receptacles themselves, such as bowls

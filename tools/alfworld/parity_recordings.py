@@ -62,8 +62,6 @@ class Step(NamedTuple):
 
 
 class EngineRecording(NamedTuple):
-    """A game as it was played."""
-
     name: str  # the game's task id
     grammar: str  # one of `GRAMMARS`
     versions: dict[str, str]  # of the packages that played it, and of the walk
@@ -76,8 +74,6 @@ class EngineRecording(NamedTuple):
 
 
 class EngineDifference(NamedTuple):
-    """A difference between two engines."""
-
     step: int  # 0 at the beginning
     command: str  # what was done
     what: str  # "text", "commands", or "won"

@@ -63,8 +63,6 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_
 
 
 class GameInGrammar(NamedTuple):
-    """A game in a grammar."""
-
     name: str
     grammar: str
 

@@ -16,12 +16,7 @@ from natlang_envs.change.making.fork_runner import Runner
 from natlang_envs.change.making.make_tasks import make
 from natlang_envs.change.making.recheck import TaskSource, in_forks, recheck
 from natlang_envs.change.making.usable_tests import describe
-from natlang_envs.change.repositories import (
-    OWN,
-    RepositoryEntry,
-    change_repositories,
-    change_repository,
-)
+from natlang_envs.change.repositories import OWN, RepositoryEntry, change_repositories, change_repository
 from natlang_envs.change.task_files import Row, read_journal, unpack, write_task_file
 from natlang_envs.cli.support import run_app
 from natlang_envs.errors import UsageError
@@ -51,9 +46,8 @@ def make_command(
         made = write_task_file(journal, each.listed, each.name, each.kind)
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         size = each.listed.stat().st_size // made
-        typer.echo(
-            f"{each.name}: {made} tasks of {size:,} bytes; {used.ru_utime + used.ru_stime:.0f} s of tests so far"
-        )
+        seconds = used.ru_utime + used.ru_stime
+        typer.echo(f"{each.name}: {made} tasks of {size:,} bytes; {seconds:.0f} s of tests so far")
 
 
 @app.command("free")

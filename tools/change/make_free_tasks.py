@@ -126,13 +126,8 @@ class _Maker:
 
     def removed(self, kind: str) -> Iterator[tuple[FileEdit, ...]]:
         """Yield the removals of a kind, in the order of their digests."""
-        found = [
-            self._change(file, edit)
-            for file, text in self._tested.sources.items()
-            for edit in removals(text)
-            if edit.operator == kind
-        ]
-        yield from ((each,) for each in self._ordered(found))
+        found = [self._change(file, edit) for file, text in self._tested.sources.items() for edit in removals(text)]
+        yield from ((each,) for each in self._ordered(found) if each.edit.operator == kind)
 
     def combined(self) -> Iterator[tuple[FileEdit, ...]]:
         """Yield two or three edits of different functions, each of which tests notice when it is alone."""
@@ -210,11 +205,8 @@ def write_tasks(repository: RepositoryEntry, work: Path, pythons: Sequence[str] 
     ):
         rows = make(repository, WANTED[repository.split], pythons)
         write_whole(done, b"".join(map(json_line, rows)))
-    parts = [
-        work / f"{each.name}.jsonl"
-        for each in change_repositories().values()
-        if each.split == repository.split and each.kind == OWN
-    ]
+    own = [each for each in change_repositories().values() if each.kind == OWN and each.split == repository.split]
+    parts = [work / f"{each.name}.jsonl" for each in own]
     if all(each.exists() for each in parts):
         write_whole(tasks_file(repository.split), gzip.compress(b"".join(each.read_bytes() for each in parts), mtime=0))
     return done.read_text(encoding="utf-8").count("\n") - 1
@@ -232,7 +224,8 @@ def removals(source: str) -> list[Edit]:
     found: list[Edit] = []
     for function in ast.walk(ast.parse(source)):
         if isinstance(function, _FUNCTIONS):
-            found += (_edit(lines, starts, *each) for each in _of_function(function, lines))
+            for first, last, instead, operator in _of_function(function, lines):
+                found.append(Edit(first, starts[first - 1], starts[last], "".join(instead), operator))
     return sorted({each for each in found if _compiles(source, each)})
 
 
@@ -277,10 +270,6 @@ def _of_statement(statement: ast.stmt, block: list[ast.stmt], lines: list[str]) 
 
 def _last(block: list[ast.stmt]) -> int:
     return max(each.end_lineno or each.lineno for each in block)
-
-
-def _edit(lines: list[str], starts: list[int], first: int, last: int, instead: list[str], operator: str) -> Edit:
-    return Edit(first, starts[first - 1], starts[last], "".join(instead), operator)
 
 
 def _compiles(source: str, edit: Edit) -> bool:

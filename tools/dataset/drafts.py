@@ -7,7 +7,7 @@ A draft is a line with the keys of `Draft`. Its evidence is quoted (`quote`), or
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, cast
@@ -57,8 +57,9 @@ def label_of_draft(draft: dict[str, Any]) -> Label:
             raise UsageError(f"{draft['natural']}: {path} is no file of {draft['repository']}")
     spans: list[dict[str, str]] = []
     for path, given in cast("dict[str, Any]", draft["targets"]).items():
-        spans += [{"path": path, "text": _span(repository, path, each)} for each in _listed(given)]
-    why = cast("dict[str, str]", draft["not"])
+        several = given if isinstance(given, list) and not _is_lines(given) else [given]
+        spans += [{"path": path, "text": _span(repository, path, each)} for each in cast("list[Any]", several)]
+    why = {**cast("dict[str, str]", draft["not"]), **dict.fromkeys(targets, "it is a target")}
     ranked = ranked_paths(repository, draft["question"])
     return parse(
         {
@@ -72,18 +73,10 @@ def label_of_draft(draft: dict[str, Any]) -> Label:
             "depth": depth_of(targets),
             "kind": draft.get("kind") or _kind(min(targets, key=lambda path: (path.count("/"), path))),
             "difficulty": difficulty_of(draft["question"], targets),
-            "bm25": [{"path": each, "answers": each in targets, "why": _why(each, targets, why)} for each in ranked],
+            "bm25": [{"path": each, "answers": each in targets, "why": why.get(each, "")} for each in ranked],
             "elsewhere": [{"path": path, "why": text} for path, text in draft.get("elsewhere", {}).items()],
         }
     )
-
-
-def _why(path: str, targets: Sequence[str], why: dict[str, str]) -> str:
-    return "it is a target" if path in targets else why.get(path, "")
-
-
-def _listed(given: Any) -> list[Any]:
-    return cast("list[Any]", given) if isinstance(given, list) and not _is_lines(given) else [given]
 
 
 def _is_lines(given: Any) -> bool:

@@ -25,8 +25,6 @@ Agent = TypeVar("Agent")
 
 @dataclass(frozen=True)
 class JudgeKind(Generic[Network]):
-    """A kind of trained network."""
-
     name: str  # the agent that plays it, as in `--agent NAME:FILE`, and the policy of a published player
     command: str  # of `reflect-rl`, which trains it
     make: Callable[[Mapping[str, Tensor]], Network]  # makes a network of the shape of some weights

@@ -100,10 +100,6 @@ class AlfredTWEnv:
         explain: Whether infos have `why`; None takes the config's `env.explain`, and else False.
 
     Attributes:
-        config: The config.
-        train_eval: The split.
-        grammar: As given.
-        explain: As given.
         game_files: The paths of the games; `init_env` plays what it holds then.
         num_games: How many they are.
     """

@@ -87,10 +87,6 @@ class AlfredBatch:
     """Plays games in a batch, with the methods of TextWorld's batches.
 
     It can be copied with `copy.deepcopy` and pickled at any time; the copy goes on as the original does.
-
-    Attributes:
-        gamefiles: The paths of the games.
-        batch_size: How many episodes are played at a time.
     """
 
     def __init__(
@@ -100,8 +96,8 @@ class AlfredBatch:
             raise UsageError(f"a batch of {batch_size} has no groups of {group_size}: pass a multiple of it")
         if not gamefiles:
             raise UsageError("game_files is empty: leave one game at least")
-        self.gamefiles = tuple(gamefiles)
-        self.batch_size = batch_size
+        self.gamefiles = tuple(gamefiles)  # paths
+        self.batch_size = batch_size  # episodes that are played at a time
         self._group_size = group_size
         self._settings = settings
         self._episodes: list[_BatchEpisode] = []

@@ -96,8 +96,7 @@ class _Wrapper:
 class AlfredDemangler(_Wrapper):
     """Gives things the names that players know; a game needs it to start.
 
-    Args:
-        shuffle: Shuffle the numbers of things of a kind by Python's global generator, as alfworld does.
+    `shuffle` shuffles the numbers of things of a kind by Python's global generator, as alfworld does.
     """
 
     def __init__(self, env: Any = None, *, shuffle: bool = False) -> None:
@@ -202,12 +201,9 @@ class _BareGame:
 
 
 def start(path: str, request_infos: EnvInfos | None = None, wrappers: Sequence[Callable[[Any], Any]] = ()) -> Any:
-    """Read a game and return what plays it, as `textworld.start` does.
+    """Read a `game.tw-pddl` and return what plays it, as `textworld.start` does.
 
-    Args:
-        path: A `game.tw-pddl`.
-        request_infos: What is asked for.
-        wrappers: Wrappers, the innermost first; `AlfredDemangler()` must be among them.
+    The first of the `wrappers` is the innermost; `AlfredDemangler()` must be among them.
     """
     env: Any = _BareGame(request_infos or EnvInfos())
     for wrapper in wrappers:

@@ -14,12 +14,7 @@ import hashlib
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
-from natlang_envs.alfworld.engine.game import Game, parse_game
-from natlang_envs.alfworld.engine.game_file import GameText, read_game_file
-from natlang_envs.alfworld.engine.world import World
 from natlang_envs.errors import UsageError
-
-__all__ = ["Game", "GameText", "World", "is_compiled", "parse_game", "read_game_file"]
 
 _ENGINE = Path(__file__).parent
 _LIST = _ENGINE / "compiled.txt"  # a line for each module: the SHA-256 of its source when it was compiled

@@ -152,20 +152,6 @@ def cut(world: World, thing: int, knife: int) -> str:
 # for each of the two things or receptacles that the command names.
 _BITS: Final = 16
 _MASK: Final = 0xFFFF
-_DO_LOOK: Final = 0 << 32
-_DO_INVENTORY: Final = 1 << 32
-_DO_HELP: Final = 2 << 32
-_DO_EXAMINE_RECEPTACLE: Final = 3 << 32
-_DO_EXAMINE_THING: Final = 4 << 32
-_DO_OPEN: Final = 5 << 32
-_DO_CLOSE: Final = 6 << 32
-_DO_TAKE: Final = 7 << 32
-_DO_PUT: Final = 8 << 32
-_DO_CLEAN: Final = 9 << 32
-_DO_HEAT: Final = 10 << 32
-_DO_COOL: Final = 11 << 32
-_DO_USE: Final = 12 << 32
-_DO_CUT: Final = 13 << 32
 _EFFECTS: Final[tuple[Effect, ...]] = (
     look,
     inventory,
@@ -182,10 +168,11 @@ _EFFECTS: Final[tuple[Effect, ...]] = (
     use,
     cut,
 )
+_CODES: Final[dict[Effect, int]] = {effect: number << 2 * _BITS for number, effect in enumerate(_EFFECTS)}
 
 
-def _action(effect: int, first: int, second: int = 0) -> int:
-    return effect | first << _BITS | second
+def _action(effect: Effect, first: int = 0, second: int = 0) -> int:
+    return _CODES[effect] | first << _BITS | second
 
 
 def apply(world: World, code: int) -> str:
@@ -242,11 +229,11 @@ def find_actions(world: World) -> AvailableActions:
 
 def _always(game: Game, place: Place) -> dict[str, int]:
     """Return the actions of a place that depend neither on its contents nor on the hand."""
-    found = {"look": _DO_LOOK, "inventory": _DO_INVENTORY}
+    found = {"look": _action(look), "inventory": _action(inventory)}
     if game.grammar.help:
-        found["help"] = _DO_HELP
+        found["help"] = _action(ask_for_help)
     for number in place.receptacles:
-        found[f"examine {game.receptacles[number].name}"] = _action(_DO_EXAMINE_RECEPTACLE, number)
+        found[f"examine {game.receptacles[number].name}"] = _action(examine_receptacle, number)
     return found
 
 
@@ -256,12 +243,12 @@ def add_at_receptacle(
     """Add what can be done at a receptacle with what lies in it and what is held; `alfworld.why` asks what if."""
     name, kind, _, openable = game.receptacles[number]
     if openable and reachable:
-        found[f"close {name}"] = _action(_DO_CLOSE, number)
+        found[f"close {name}"] = _action(close_door, number)
     elif openable:
-        found[f"open {name}"] = _action(_DO_OPEN, number)
+        found[f"open {name}"] = _action(open_door, number)
     if inside & game.toggleable:
         for thing in bits(inside & game.toggleable):
-            found[f"use {game.things[thing].name}"] = _action(_DO_USE, thing)
+            found[f"use {game.things[thing].name}"] = _action(use, thing)
     if held is not None:
         _add_work(found, game, held, number, name, kind, reachable)
     elif reachable:
@@ -269,16 +256,16 @@ def add_at_receptacle(
         while rest:
             thing = (rest & -rest).bit_length() - 1
             rest &= rest - 1
-            found[f"take {game.things[thing].name} from {name}"] = _action(_DO_TAKE, thing, number)
+            found[f"take {game.things[thing].name} from {name}"] = _action(take, thing, number)
 
 
 def add_in_hand(found: dict[str, int], game: Game, held: int, beside: int) -> None:
     """Add what can be done anywhere with the thing in hand, and with the things that are at the place."""
     name = game.things[held].name
-    found[f"examine {name}"] = _action(_DO_EXAMINE_THING, held)
+    found[f"examine {name}"] = _action(examine_thing, held)
     if game.knives >> held & 1:
         for thing in bits(beside & game.sliceable):
-            found[f"slice {game.things[thing].name} with {name}"] = _action(_DO_CUT, thing, held)
+            found[f"slice {game.things[thing].name} with {name}"] = _action(cut, thing, held)
 
 
 def _add_work(found: dict[str, int], game: Game, held: int, number: int, name: str, kind: str, reachable: bool) -> None:
@@ -286,12 +273,12 @@ def _add_work(found: dict[str, int], game: Game, held: int, number: int, name: s
     one = 1 << held
     thing, thing_kind = game.things[held]
     if reachable and (kind, thing_kind) in game.can_contain:
-        found[game.grammar.put.format(thing, name)] = _action(_DO_PUT, held, number)
+        found[game.grammar.put.format(thing, name)] = _action(put, held, number)
     if kind in game.grammar.cleaners:
         if game.cleanable & one:
-            found[f"clean {thing} with {name}"] = _action(_DO_CLEAN, held, number)
+            found[f"clean {thing} with {name}"] = _action(clean, held, number)
     elif kind == "microwave":
         if game.heatable & one:
-            found[f"heat {thing} with {name}"] = _action(_DO_HEAT, held, number)
+            found[f"heat {thing} with {name}"] = _action(heat, held, number)
     elif kind == "fridge" and game.coolable & one:
-        found[f"cool {thing} with {name}"] = _action(_DO_COOL, held, number)
+        found[f"cool {thing} with {name}"] = _action(cool, held, number)

@@ -42,8 +42,6 @@ _HELP = (
     ("cool (object) with (receptacle):", "cool an object using a receptacle"),
     ("slice (object) with (object):", "slice an object using a sharp object"),
 )
-
-
 # The line of `move` is two columns short of the others, as it is in the game.
 _HELP_LINES = [f"  {what:<{32 if what.startswith('move') else 34}}{meaning}\n" for what, meaning in _HELP]
 _HELP_TEXT = f"Available commands:\n{''.join(_HELP_LINES)}"

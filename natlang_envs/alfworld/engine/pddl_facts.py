@@ -29,13 +29,9 @@ _FACT = re.compile(r"\(([^()]+)\)")
 
 
 class ProblemFacts:
-    """The facts at the start of a game, by PDDL ids in lower case.
+    """The facts at the start of a game, by PDDL ids in lower case: for each predicate, what it is true of, each once.
 
-    Attributes:
-        goal: The text of the goal, in lower case.
-        names: The game's name of everything that a fact mentions, such as "apple 2".
-        pairs: For each predicate of two things, what it is true of, each once.
-        singles: The same for each predicate of one thing.
+    `names` are the game's names of everything that a fact mentions, such as "apple 2"; `goal` is in lower case.
     """
 
     def __init__(self, problem: str, numbers: Random | None = None) -> None:

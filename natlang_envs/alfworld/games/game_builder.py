@@ -88,7 +88,6 @@ class _Parts:
 
 
 def build_game(here: Room, layout: Layout, aim: TaskAim, task: str, grammar: str) -> Game:
-    """Return the game that a room, the layout of its objects and what the task is about make."""
     parts = _parts_of(here.number) if here is room(here.number) else _Parts(here)
     start = location_id(layout.start)
     names = {start, *parts.locations}

@@ -19,7 +19,6 @@ LEVEL: Final = 30  # degrees
 DOWN: Final = 60
 _KEPT = 50_000  # rooms times types of objects whose places are cached; there is no end of synthetic rooms
 
-
 Point = tuple[int, int, int]  # as `Spot` is
 Outcome = TypeVar("Outcome")
 
@@ -87,7 +86,6 @@ class Object:
         return (self.x, _CENTIMETRE * y, _CENTIMETRE * z)
 
     def is_at(self, other: Object) -> bool:
-        """Return whether it has the same spot as another object."""
         return self.x == other.x and self.spot == other.spot
 
     def _corner(self) -> Point:
@@ -223,7 +221,6 @@ def _grounds_of(number: int) -> Grounds:
 
 
 def lay_out(here: Room, aim: TaskAim, random: TaskRandom) -> Layout:
-    """Return a sampled layout."""
     known = grounds(here)
     sought = Habit(goal_numbers(aim.task_type), places_for(aim.object_type, known.types, aim))
     objects = known.objects({**known.habits, aim.object_type: sought}, aim, random)

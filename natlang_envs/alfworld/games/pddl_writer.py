@@ -15,7 +15,6 @@ _TYPES_OF_RECEPTACLES = ("SinkBasin", "Microwave", "Fridge")
 
 
 def problem_text(here: Room, layout: Layout, aim: TaskAim) -> str:
-    """Return the problem that a room, the layout of its objects and what the task is about make."""
     receptacles = [receptacle_id(each) for each in here.receptacles]
     locations = [location_id(each) for each in here.locations]
     start = location_id(layout.start)
@@ -102,13 +101,11 @@ def _facts_at_the_start(layout: Layout) -> Iterator[str]:
 
 
 def receptacle_id(each: FloorPlanReceptacle) -> str:
-    """Return the name that a receptacle has in a problem."""
     name = thing_id(each.base, each.spot)
     return name if each.base == each.type else f"{name}_bar_{each.type}"
 
 
 def thing_id(kind: str, spot: Point) -> str:
-    """Return the name that an object has in a problem."""
     x, y, z = spot
     return f"{beginning(kind, x)}{_metres(y)}_bar_{_metres(z)}"
 
@@ -120,7 +117,6 @@ def beginning(kind: str, x: int) -> str:
 
 @lru_cache(maxsize=10_000)  # of made-up rooms there is no end
 def location_id(location: Location) -> str:
-    """Return the name that a location has in a problem."""
     return "_bar_".join(("loc", *(f"_minus_{-each}" if each < 0 else str(each) for each in location)))
 
 

@@ -108,6 +108,21 @@ def _can_be(aim: TaskAim, here: Room) -> bool:
     return is_possible(aim, here) and possible(here.number, aim)
 
 
+@cache
+def _with_second_places(number: int) -> Room:
+    here, also = room(number), second_places(number)
+    if not also:
+        return here  # the room itself, of which everything is kept
+    return here._replace(
+        fixtures=tuple(each._replace(also=also.get(index, ())) for index, each in enumerate(here.fixtures))
+    )
+
+
+def realistic_game(task_id: str) -> GeneratedGame:
+    task = parse_task_id(task_id)
+    return game_in(_with_second_places(task.room), task.aim, TaskRandom(f"alfworld/{task}"), lay_out_realistically)
+
+
 class RealisticTasks(MadeGames):
     """The realistic games of one split.
 
@@ -115,9 +130,7 @@ class RealisticTasks(MadeGames):
     validation has a game. `aims` documents `goals`.
     """
 
-    @staticmethod
-    def _made(task_id: str) -> GeneratedGame:
-        return realistic_game(task_id)
+    _made = staticmethod(realistic_game)
 
     def _choose(self, split: str) -> None:
         known: _Split = VALIDATION_UNSEEN if split == VALIDATION_UNSEEN else generated_split(split)
@@ -153,21 +166,6 @@ class RealisticTasks(MadeGames):
                 for task_type in self._types:
                     for aim in _aims(task_type, place, self._goals, self._goal).outcomes:
                         yield str(RealisticTaskId(aim, place, number))
-
-
-def realistic_game(task_id: str) -> GeneratedGame:
-    task = parse_task_id(task_id)
-    return game_in(_with_second_places(task.room), task.aim, TaskRandom(f"alfworld/{task}"), lay_out_realistically)
-
-
-@cache
-def _with_second_places(number: int) -> Room:
-    here, also = room(number), second_places(number)
-    if not also:
-        return here  # the room itself, of which everything is kept
-    return here._replace(
-        fixtures=tuple(each._replace(also=also.get(index, ())) for index, each in enumerate(here.fixtures))
-    )
 
 
 @cache

@@ -36,7 +36,6 @@ Where = tuple[str, ...]  # types of receptacles, the rarest of the room first; a
 
 
 def lay_out_realistically(here: Room, aim: TaskAim, random: TaskRandom) -> Layout:
-    """Return a sampled layout of a floor plan's objects."""
     number, sought = here.number, aim.object_type
     known = grounds(room(number))
     habits = {kind: Habit(_usual(number, kind).numbers, lying(number, kind, None)) for kind in here.movable}

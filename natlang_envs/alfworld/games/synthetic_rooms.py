@@ -108,7 +108,6 @@ def _made(task_id: str, grammar: str) -> tuple[GeneratedGame, Game]:
 
 @cache
 def _rooms(kind: str) -> tuple[Room, ...]:
-    """Return the seen rooms of a kind."""
     rooms = (room(number) for number in room_numbers())
     return tuple(each for each in rooms if each.seen and each.kind == kind)
 

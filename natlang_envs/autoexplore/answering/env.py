@@ -10,6 +10,7 @@ from natlang_envs.autoexplore.answering.passages import longest_numbered
 from natlang_envs.autoexplore.answering.plan import answer_plan
 from natlang_envs.autoexplore.asking import FileQuestionEnv
 from natlang_envs.autoexplore.dataset.labels import Wording
+from natlang_envs.autoexplore.dataset.own_labels import read_own_labels
 from natlang_envs.autoexplore.episode import ExploreEpisode
 from natlang_envs.autoexplore.searching.episode import SearchEpisode
 from natlang_envs.autoexplore.searching.listing import MAX_LIST
@@ -17,6 +18,7 @@ from natlang_envs.autoexplore.tasks import ExploreSplit, ExploreTask, make_tasks
 from natlang_envs.copilot.shell import Shell
 from natlang_envs.errors import UsageError, check_flag, require_choice
 from natlang_envs.repository.texts import EXIT, FILE_BUDGET
+from natlang_envs.repository.tree import open_repository
 from natlang_envs.why import Feedback
 
 _CITED = 20_000  # characters of the citations and the answer so far
@@ -97,8 +99,10 @@ class AutoExploreAnswerEnv(FileQuestionEnv[AnswerEpisode]):
             raise UsageError("a folder of your own needs labels: give their file as dataset")
         self._form: Form = form
         self._search = search
-        shipped = {**shipped_keys(), **{name: each.key for name, each in embedded_answers().items()}}
-        self._keys = shipped if keys is None else read_keys(Path(keys))
+        self._keys = {**shipped_keys(), **{name: each.key for name, each in embedded_answers().items()}}
+        if keys is not None and repository is not None and dataset is not None:
+            own = read_own_labels(Path(dataset), open_repository(Path(repository)))
+            self._keys = read_keys(Path(keys), [each.id for each in own])
         fitting = {
             name for name, key in self._keys.items() if wording in key.wordings and (form == "text" or key.listed)
         }

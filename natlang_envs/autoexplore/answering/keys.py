@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -20,7 +20,7 @@ from natlang_envs.autoexplore.dataset.labels import (
     read_record,
     record_json,
 )
-from natlang_envs.errors import UsageError
+from natlang_envs.errors import UsageError, require_choice
 from natlang_envs.files import write_whole
 
 _EMBEDDED = Path(__file__).parents[1] / "repositories" / "answers.jsonl"
@@ -84,16 +84,18 @@ def keys_file() -> Path:
     return data_folder() / "answer_keys.jsonl.gz"
 
 
-def read_keys(path: Path) -> dict[str, AnswerKey]:
-    """Return the keys of a file by the ids of their labels.
+def read_keys(path: Path, labels: Collection[str] | None = None) -> dict[str, AnswerKey]:
+    """Return the keys of a file by the ids of their labels, which are among `labels` where these are given.
 
     Raises:
-        UsageError: A line is no key, or the second one of its label.
+        UsageError: A line is no key, the second one of its label, or that of no label.
     """
     keys: dict[str, AnswerKey] = {}
     for number, key in read_lines(path, parse_key):
         if keys.setdefault(key.id, key) is not key:
             raise UsageError(f"{path}, line {number}: {key.id} has a key already: leave one of them out")
+        if labels is not None:
+            require_choice(f"label of the key in {path}, line {number}:", key.id, labels)
     return keys
 
 

@@ -15,10 +15,6 @@ from natlang_envs.evaluation.chat_settings import ChatSettings, read_settings
 class CopilotAgent(ChatPlayer):
     """A chat model behind an OpenAI-compatible endpoint, which is shown the copilot's instructions and prompt.
 
-    Args:
-        model: The model's name.
-        settings: How it is asked.
-
     Raises:
         UsageError: The settings have a history; the copilot's prompt already has the commands so far.
     """

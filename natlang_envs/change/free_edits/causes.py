@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from natlang_envs.change.free_edits.patching import WORD
-from natlang_envs.copilot import Turn
 from natlang_envs.copilot.command_text import cd_first
-from natlang_envs.copilot.copilot import EndKind
+from natlang_envs.copilot.copilot import EndKind, Turn
 from natlang_envs.sandbox.commands.context import MISSING, NO_FOLDER, OUTSIDE
 from natlang_envs.sandbox.commands.parser import ParseError, parse
 from natlang_envs.sandbox.commands.table import NATIVE
@@ -24,14 +23,8 @@ _REASONS = {
 def why(turn: Turn, ending: EndKind | None, won: bool, listed: Sequence[str], tests: str) -> Why | None:
     """Return why a command did nothing, or ended the work without success.
 
-    A program that ran and failed did something; its output says why it failed.
-
-    Args:
-        turn: The command with what it did.
-        ending: How the work ended with it, or None.
-        won: Whether the task is solved.
-        listed: The commands that are listed now.
-        tests: The name of the command that takes no arguments.
+    A program that ran and failed did something; its output says why it failed. `ending` is how the work ended with this
+    command, `won` whether the task is solved, `tests` the name of the command that takes no arguments.
     """
     if ending == "done":
         return None if won else Why("wrong repair", "What was changed does not do what was asked.")

@@ -31,31 +31,23 @@ _NOT_SHOWN = {"__pycache__", ".git"}
 _EXPLAINED = 5  # failing tests that `test` explains
 _LONGEST = 1_000  # characters for each
 _ADDRESS = re.compile(r"\b0x[0-9a-f]+")  # of an object, another one each time
+_opened = cache(RepositoryEntry.open)
 
 
 @dataclass(frozen=True, eq=False)
 class CodeTask(FreeTask):
     """A repository with something wrong in its sources.
 
-    Sources may differ at the end; tests, settings and new files are put back before the score is taken.
-
-    Attributes:
-        id: `repository/digest of the edits`.
-        kind: What was done: `statement`, `guard`, `branch`, `body` or `combined`.
-        repository: The repository as it should be.
-        digest: The SHA-256 of its Python files.
-        pieces: The edits that broke it, in the order in which they are applied.
-        tests: All tests.
-        failing: Those that fail since.
-        shown: Those of them that the player can see; the functions of the others are left out.
+    Sources may differ at the end; tests, settings and new files are put back before the score is taken. The id is
+    `repository/digest of the edits`, the kind `statement`, `guard`, `branch`, `body` or `combined`.
     """
 
-    repository: RepositoryEntry
-    digest: str
-    pieces: tuple[Piece, ...]
+    repository: RepositoryEntry  # as it should be
+    digest: str  # the SHA-256 of its Python files
+    pieces: tuple[Piece, ...]  # the edits that broke it, in the order in which they are applied
     tests: tuple[str, ...]
-    failing: frozenset[str]
-    shown: tuple[str, ...]
+    failing: frozenset[str]  # the tests that fail since
+    shown: tuple[str, ...]  # those of them that the player can see; the functions of the others are left out
 
     about = "code"
 
@@ -153,11 +145,6 @@ def broken(sources: Mapping[str, str], pieces: tuple[Piece, ...]) -> dict[str, s
         text = texts.get(file, sources[file])
         texts[file] = text[:start] + new + text[end:]
     return texts
-
-
-@cache
-def _opened(repository: RepositoryEntry) -> SourcesWithTests:
-    return repository.open()
 
 
 @cache

@@ -39,22 +39,8 @@ _SECONDS = 10  # of processor time, of one run of a program; a sleeping one has 
 _OTHER_TABLES = 2
 _MOST_SEEDS = 100
 _KEYS = {
-    *[
-        "name",
-        "split",
-        "form",
-        "text",
-        "table",
-        "with",
-        "derive",
-        "where",
-        "value",
-        "by",
-        "order",
-        "first",
-        "mark",
-        "cases",
-    ]
+    *("name", "split", "form", "text", "table", "with", "derive", "where", "value", "by", "order", "first", "mark"),
+    "cases",
 }
 _WRITE = {
     "figure": "    file.write(f'{{found[0][0]}}\\n')\n",
@@ -92,17 +78,10 @@ print(json.dumps(said))
 
 @dataclass(frozen=True, eq=False)
 class DataTask(FreeTask):
-    """A question about tables.
-
-    Attributes:
-        id: `coffee-company/name of the question-number of the case`.
-        kind: What is asked for: a figure, a table or a chart.
-        question: What is asked, to be computed.
-        mark: Of a chart.
-    """
+    """A question about tables: its kind is a figure, a table or a chart, its id `coffee-company/QUESTION-CASE`."""
 
     question: TableQuestion
-    mark: str = ""
+    mark: str = ""  # of a chart
 
     about = "data"
 
@@ -180,20 +159,17 @@ class DataTask(FreeTask):
                 head, *rows = csv.reader(io.StringIO(text, newline=""), strict=True)
                 return [(*row[:-1], int(row[-1])) for row in rows] if head == self.question.columns else None
             return self._read_chart(json.loads(text))
-        except (ValueError, IndexError, csv.Error, RecursionError):
+        except (ValueError, LookupError, TypeError, AttributeError, csv.Error, RecursionError):
             return None
 
     def _read_chart(self, chart: Any) -> Answer | None:
         names = self.question.columns
-        try:
-            mark = chart["mark"]["type"] if isinstance(chart["mark"], dict) else chart["mark"]
-            fields = [chart["encoding"][axis]["field"] for axis in ("x", "y")]
-            rows = cast("list[dict[str, Any]]", chart["data"]["values"])
-            found = [tuple(row[name] for name in names) for row in rows]
-            exact = all([type(each) for each in row] == [*[str] * (len(names) - 1), int] for row in found)
-            whole = all(list(row) and set(row) == set(names) for row in rows)
-        except (KeyError, TypeError, AttributeError):
-            return None
+        mark = chart["mark"]["type"] if isinstance(chart["mark"], dict) else chart["mark"]
+        fields = [chart["encoding"][axis]["field"] for axis in ("x", "y")]
+        rows = cast("list[dict[str, Any]]", chart["data"]["values"])
+        found = [tuple(row[name] for name in names) for row in rows]
+        exact = all([type(each) for each in row] == [*[str] * (len(names) - 1), int] for row in found)
+        whole = all(list(row) and set(row) == set(names) for row in rows)
         return found if mark == self.mark and fields == [names[0], names[-1]] and exact and whole else None
 
 

@@ -11,13 +11,11 @@ from natlang_envs.change.free_edits.patching import WORD, applied, commands
 from natlang_envs.change.free_edits.pinned_pytest import lab
 from natlang_envs.change.free_edits.sandbox_tests import LIMITS
 from natlang_envs.change.free_edits.task_sampling import FreeTasks, checked, scored
-from natlang_envs.copilot import AutoExploreCopilot, TaskCommand, Turn
-from natlang_envs.copilot.copilot import FINAL, describe
+from natlang_envs.copilot.copilot import FINAL, AutoExploreCopilot, TaskCommand, Turn, command_line_of, describe
 from natlang_envs.copilot.shell import Shell
 from natlang_envs.env import NatLangEnv, Outcome
-from natlang_envs.repository.texts import EXIT, MAX_COMMANDS
+from natlang_envs.repository.texts import EXIT, MAX_COMMANDS, UP
 from natlang_envs.sandbox import CommandResult, SandboxState
-from natlang_envs.sandbox.commands.parser import quote
 from natlang_envs.tasks import Split
 from natlang_envs.why import Feedback, Why
 
@@ -143,10 +141,9 @@ class AutoExploreChangeFreeEnv(NatLangEnv):
 
     def _admissible_commands(self) -> tuple[str, ...]:
         here = self._copilot.sandbox.overlay.folder(self._copilot.sandbox.cwd)
-        ways = [f"cd {quote(f'./{name}' if name.startswith('-') else name)}" for name in here.folders]
-        ways += ["cd .."] if self._copilot.sandbox.cwd else []
-        reads = [f"cat {quote(f'./{name}' if name.startswith('-') else name)}" for name in here.files]
-        return ("ls", *[*ways, *reads][: MAX_COMMANDS - 2], EXIT)
+        commands = [*(f"cd {name}" for name in here.folders), *([UP] if self._copilot.sandbox.cwd else ())]
+        commands += [f"cat {name}" for name in here.files]
+        return ("ls", *map(command_line_of, commands[: MAX_COMMANDS - 2]), EXIT)
 
     def _get_state(self) -> tuple[Any, ...]:
         turns = tuple((each.command, each.reasoning, tuple(each.result)) for each in self._copilot.turns)
@@ -193,8 +190,3 @@ class AutoExploreChangeFreeEnv(NatLangEnv):
             return []
         before = {**self._task.before(), **self._kept()}
         return [*commands(before, self._task.solution()), EXIT]
-
-    @property
-    def verdict(self) -> ChangeVerdict | None:
-        """The verdict on the changes, once the episode has ended."""
-        return self._verdict

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple
@@ -12,33 +13,21 @@ from natlang_envs.sandbox import AutoExploreSandbox, ChangedFile, CommandResult
 
 
 class ChangeVerdict(NamedTuple):
-    """Whether changes solve a task.
-
-    Attributes:
-        kind: `solved` or `unsolved`.
-        words: The reason, in a sentence.
-    """
+    """Whether changes solve a task."""
 
     kind: Literal["solved", "unsolved"]
-    words: str
+    words: str  # the reason, in a sentence
 
 
 @dataclass(frozen=True, eq=False)
 class FreeTask(ABC):
-    """A task.
-
-    Attributes:
-        id: Its id.
-        kind: What was done to the code, or is asked of the data.
-        issue: What is asked, in words.
-        about: `code` or `data`.
-    """
+    """A task."""
 
     id: str
-    kind: str
-    issue: str
+    kind: str  # what was done to the code, or is asked of the data
+    issue: str  # what is asked, in words
 
-    about: ClassVar[str]
+    about: ClassVar[str]  # `code` or `data`
 
     @abstractmethod
     def folder(self) -> Path:
@@ -66,8 +55,6 @@ class FreeTask(ABC):
         kept: dict[str, str] = {}
         for each in changed:
             if each.path in before and each.after is not None and not each.link:
-                try:
+                with suppress(UnicodeDecodeError):
                     kept[each.path] = each.after.decode()
-                except UnicodeDecodeError:
-                    continue
         return {path: text for path, text in kept.items() if text != before[path]}

@@ -21,17 +21,11 @@ _SCRIPTS = "/opt/judge"
 
 
 class RunOutcomes(NamedTuple):
-    """The outcomes of a run of tests.
+    """The outcomes of a run of tests."""
 
-    Attributes:
-        parts: The outcomes of setup, call and teardown of each test that was begun.
-        reasons: Pytest's words about failed tests, where asked for, and about files that cannot be imported.
-        whole: Whether the run answered: one that was ended from inside, or ran out of time, may not.
-    """
-
-    parts: Mapping[str, Sequence[Sequence[str]]]
-    reasons: Mapping[str, str]
-    whole: bool
+    parts: Mapping[str, Sequence[Sequence[str]]]  # of setup, call and teardown of each test that was begun
+    reasons: Mapping[str, str]  # pytest's words about failed tests, where asked for, and files that cannot be imported
+    whole: bool  # whether the run answered: one that was ended from inside, or ran out of time, may not
 
     def passed(self, test: str) -> bool:
         """Return whether a test was run and all of its parts passed."""
@@ -41,12 +35,9 @@ class RunOutcomes(NamedTuple):
 def asking(
     sandbox: AutoExploreSandbox, files: Mapping[str, bytes] | None = None, *, tests: bool = False
 ) -> verdict.Run:
-    """Return what asks the referee over a copy of a sandbox's files; nothing that is done there is kept.
+    """Return what asks the referee over a copy of the files of a sandbox with `LIMITS`; nothing done there is kept.
 
-    Args:
-        sandbox: The sandbox, made with `LIMITS`.
-        files: Files to put above those of the sandbox, whatever is in their place.
-        tests: Whether pytest is there.
+    `files` are put above those of the sandbox, whatever is in their place. `tests`: pytest is there.
     """
     beside = {_SCRIPTS: SCRIPTS, **({INSIDE: lab()} if tests else {})}
 
@@ -63,12 +54,9 @@ def asking(
 
 
 def run_tests(sandbox: AutoExploreSandbox, tests: Sequence[str] = (), *, explain: bool = False) -> RunOutcomes:
-    """Run tests over a copy of a sandbox's files. What they say of themselves is believed: no score rests on it.
+    """Run files of tests or ids over a copy of a sandbox's files; without any, what the repository's settings say.
 
-    Args:
-        sandbox: The sandbox, made with `LIMITS`.
-        tests: Files of tests and ids; without any, what the repository's settings say.
-        explain: Say why a test failed.
+    What they say of themselves is believed: no score rests on it. `explain`: the reasons say why a test failed.
     """
     found = asking(sandbox, tests=True)({"arguments": tests, "explain": explain})
     try:
@@ -79,12 +67,7 @@ def run_tests(sandbox: AutoExploreSandbox, tests: Sequence[str] = (), *, explain
 
 
 def in_sandbox(sandbox: AutoExploreSandbox, arguments: Sequence[str] = ()) -> Run:
-    """Return what runs tests of a repository in the sandbox over it, with the lab's pytest.
-
-    Args:
-        sandbox: The sandbox, made with `LIMITS`.
-        arguments: Further arguments of pytest.
-    """
+    """Return what runs tests of a repository in a sandbox over it, with the lab's pytest and arguments for that."""
 
     def run(tests: list[str], file: str, text: str) -> frozenset[str]:
         sandbox.reset()

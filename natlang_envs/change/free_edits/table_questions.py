@@ -85,11 +85,9 @@ class TableQuestion:
 
 
 def run_program(program: str, texts: Mapping[str, str]) -> tuple[Answer, str]:
-    """Run a program of a question here, and return its answer and what it writes.
+    """Run a program of a question here, over tables by their paths, and return its answer and what it writes.
 
-    Args:
-        program: One of `TableQuestion.program`, perhaps with lines behind it that write the answer into a file.
-        texts: The tables, by their paths.
+    Lines behind `TableQuestion.program` may write the answer into a file.
     """
     written = io.StringIO()
 

@@ -11,6 +11,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -79,21 +80,13 @@ exec python /tests/judge.py
 
 
 class HarborQuestion(NamedTuple):
-    """A question about a repository.
+    """A question about a repository."""
 
-    Attributes:
-        id: `repository/…`.
-        split: The split that it is of.
-        text: What is asked.
-        targets: The files that answer it.
-        folder: The folder of the repository.
-    """
-
-    id: str
+    id: str  # `repository/…`
     split: str
     text: str
-    targets: tuple[str, ...]
-    folder: Path
+    targets: tuple[str, ...]  # the files that answer it
+    folder: Path  # of the repository
 
 
 class HarborChange(NamedTuple):
@@ -138,11 +131,8 @@ def write_tasks(folder: Path, tasks: Iterable[HarborQuestion | HarborChange]) ->
 
 def _copy(repository: Repository, path: str, target: Path, first: Path) -> None:
     if first is not target:
-        try:
+        with suppress(OSError):
             os.link(first, target)
-        except OSError:
-            pass
-        else:
             return
     target.write_bytes(repository.read(path))
     target.chmod(0o755 if repository.is_executable(path) else 0o644)

@@ -30,13 +30,7 @@ _MOST = 64 << 20  # bytes of an answer
 
 
 def asking(folder: Path, scripts: Path, user: int | None = None) -> Run:
-    """Return what asks the referee over a copy of a folder.
-
-    Args:
-        folder: The files.
-        scripts: Where the referee lies.
-        user: As whom it runs; this user where there is none.
-    """
+    """Return what asks the referee, one of the `scripts`, over a copy of a folder, as another user if one is given."""
 
     def run(asked: Mapping[str, Any]) -> Any:
         with tempfile.TemporaryDirectory() as scratch, tempfile.TemporaryFile() as answer:

@@ -34,13 +34,7 @@ _LOST: Final = {
 
 
 def why(episode: ChangeEpisode, command: str, outcome: Outcome) -> Why | None:
-    """Return why a command did nothing, or ended the work without a repair.
-
-    Args:
-        episode: As it is after the command.
-        command: As given.
-        outcome: What it led to.
-    """
+    """Return why a command, as given, did nothing or ended the work without a repair; `episode` is as after it."""
     return unknown_or_lost(command, outcome, episode.effects, partial(_worded, episode), _LOST)
 
 

@@ -104,7 +104,7 @@ class AutoExploreChangeEnv(AskingEnv[ChangeTasks, ChangeEpisode]):
     ) -> None:
         require_choice("start", start, STARTS)
         check_flag("partial", partial)
-        self._start: Start = start
+        self.start: Start = start
         self._partial = partial
         tasks = make_tasks(split, dataset, repository)
         super().__init__(tasks, horizon, file_budget, render_mode, _MORE, explain, feedback)
@@ -123,10 +123,6 @@ class AutoExploreChangeEnv(AskingEnv[ChangeTasks, ChangeEpisode]):
     def edit(self) -> EditSite | None:
         return self._episode.edit
 
-    @property
-    def start(self) -> Start:
-        return self._start
-
     def _begin(self, task_id: str) -> str:
         task = self._tasks.load(task_id, self._budget)
         starts: dict[Start, Key] = {
@@ -134,7 +130,7 @@ class AutoExploreChangeEnv(AskingEnv[ChangeTasks, ChangeEpisode]):
             "file": ("file", task.file, 0, 0),
             "line": ("line", task.file, task.line, 0),
         }
-        self._episode = ChangeEpisode(task, starts[self._start], self._partial)
+        self._episode = ChangeEpisode(task, starts[self.start], self._partial)
         return self._episode.observe(self.horizon, "")
 
     def _explain(self, command: str, outcome: Outcome) -> Why | None:

@@ -47,12 +47,9 @@ def ran(tests: Sequence[str], visible: int, failing: int, left: int) -> str:
 
 
 class ChangeEpisode:
-    """The view that is open, the edit that is made, and the runs of the tests that are left.
+    """The view that is open, `start` at first, the edit that is made, and the runs of the tests that are left.
 
-    Args:
-        goal: The task.
-        start: The view that it begins in.
-        partial: Whether a wrong repair is paid for what it repairs.
+    `partial`: a wrong repair is paid for what it repairs.
     """
 
     __slots__ = ("_partial", "_shown", "commands", "edit", "effects", "goal", "task", "tests_left", "view")
@@ -121,7 +118,6 @@ class ChangeEpisode:
         return (self.view.key, self.edit, self.tests_left, self._shown)
 
     def set_state(self, state: tuple[Any, ...]) -> None:
-        """Return to a state."""
         key, edit, self.tests_left, shown = state
         kind, path, line, page = key
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from natlang_envs.change.listed_edits.views import ChangeView, EditableSource, Key, folder_views
@@ -17,16 +17,7 @@ _LARGEST = 1 << 20  # bytes of a file that `cat` can reach
 
 
 class ChangeRepository:
-    """The folders and files of a repository, unbroken.
-
-    Args:
-        root: Its folder.
-        task_file: Its tasks, with the tests and what each edit of a source makes fail.
-        budget: The largest number of characters that `cat` shows.
-
-    Raises:
-        UsageError: The files are not those that the tasks were made of.
-    """
+    """The folders and files of a repository, unbroken, of which `cat` shows at most `budget` characters."""
 
     def __init__(self, root: Path, task_file: TaskFile, budget: int) -> None:
         self.root, self.task_file, self.budget = root, task_file, budget
@@ -38,19 +29,12 @@ class ChangeRepository:
         self._page = {  # of its folder, by the path of a file
             effect.key[1]: view.key[3] for view in views for effect in view.effects.values() if effect.key[0] == "file"
         }
-        self._sources: dict[str, EditableSource] = {}
-        self._shown: dict[tuple[str, int], str] = {}
+        self.source = cache(self._source)
+        self.read = cache(self._read)
 
-    def source(self, path: str) -> EditableSource:
-        """Return a source as it is, unbroken.
-
-        Raises:
-            KeyError: There is none of this path.
-        """
-        found = self._sources.get(path)
-        if found is None:
-            found = self._sources[path] = self.source_of(path, self.texts[path])
-        return found
+    def _source(self, path: str) -> EditableSource:
+        """Return a source as it is, unbroken; raise `KeyError` if there is none of this path."""
+        return self.source_of(path, self.texts[path])
 
     def source_of(self, path: str, text: str) -> EditableSource:
         return EditableSource(path, text, self._page[path])
@@ -60,11 +44,7 @@ class ChangeRepository:
         return self._scans[path][number]
 
     def folder(self, key: Key) -> ChangeView:
-        """Return the view of a page of a folder.
-
-        Raises:
-            KeyError: There is none of this key.
-        """
+        """Return the view of a page of a folder; raise `KeyError` if there is none."""
         _, path, _, page = key
         if not 0 <= page < len(self._folders[path]):
             raise KeyError(key)
@@ -74,16 +54,13 @@ class ChangeRepository:
         """Return whether there is a file of this path that `cat` shows."""
         return path in self._page and path not in self.texts
 
-    def read(self, path: str, before: int) -> str:
+    def _read(self, path: str, before: int) -> str:
         """Return the answer to `cat` of a file that was shown `before` times."""
-        found = self._shown.get((path, before))
-        if found is None:
-            file = self.root / path
-            with file.open("rb") as opened:
-                head = opened.read(min(_LARGEST, bytes_shown(self.budget * (before + 1))))
-            size = min(_LARGEST, file.stat().st_size)
-            found = self._shown[path, before] = contents(file.name, head, size, self.budget, before)
-        return found
+        file = self.root / path
+        with file.open("rb") as opened:
+            head = opened.read(min(_LARGEST, bytes_shown(self.budget * (before + 1))))
+        size = min(_LARGEST, file.stat().st_size)
+        return contents(file.name, head, size, self.budget, before)
 
 
 def _folders(root: Path) -> Iterator[Folder]:
@@ -104,7 +81,6 @@ def _folders(root: Path) -> Iterator[Folder]:
 
 @lru_cache(maxsize=32)
 def shared_repository(root: Path, task_file: TaskFile, budget: int) -> ChangeRepository:
-    """Return a repository, shared by all environments with this budget."""
     if not root.is_dir():
         raise UsageError(f"{root} is no folder: name the repository that the tasks were made of")
     return ChangeRepository(root, task_file, budget)

@@ -27,33 +27,22 @@ FAMILY = "autoexplore-change"
 
 
 class ChangeTask:
-    """A task that is played: a repository with one broken source.
-
-    Args:
-        task_id: The task's id, `repository/…`.
-        repository: The repository, with the file of its tasks.
-
-    Attributes:
-        question: The issue.
-        file: The broken source.
-        broken: The tests that fail before anything is mended.
-        visible: The tests that a player may know: the shown one, and those that pass before.
-        plans: The fewest commands to a right edit, by the view that they begin in.
-    """
+    """A task that is played: a repository with one broken source."""
 
     def __init__(self, task_id: str, repository: ChangeRepository) -> None:
         row = repository.task_file.tasks[task_id]
-        self.id = task_id
+        self.id = task_id  # `repository/…`
         self.repository = repository
         self.question: str = row["issue"]
-        self.file: str = row["file"]
-        self.broken = failing_before(row)
+        self.file: str = row["file"]  # the broken source
+        self.broken = failing_before(row)  # the tests that fail before anything is mended
+        # The tests that a player may know: the shown one, and those that pass before.
         self.visible = (1 << len(repository.tests)) - 1 & ~self.broken | 1 << row["shown"]
         self._mutation = edit_of(row)
         self._digest: str = row["edits_digest"]
         self._table = unpack(row["table"])
         self._source: EditableSource | None = None
-        self.plans: dict[Key, list[str]] = {}
+        self.plans: dict[Key, list[str]] = {}  # the fewest commands to a right edit, by the view that they begin in
 
     def __reduce__(self) -> tuple[Callable[..., ChangeTask], tuple[str, TaskFile, Path, int]]:
         """Pickle as its id and file: it is made again, or shared, where it is loaded."""
@@ -75,11 +64,7 @@ class ChangeTask:
         return self._source
 
     def view(self, key: Key) -> ChangeView:
-        """Return a view.
-
-        Raises:
-            KeyError: There is none of this key.
-        """
+        """Return a view; raise `KeyError` if there is none of this key."""
         return self.repository.folder(key) if key[0] == "folder" else self.source(key[1]).view(key)
 
     def fails(self, edit: EditSite | None) -> int:
@@ -96,13 +81,7 @@ class ChangeTask:
 
 
 class ChangeTasks(TaskList):
-    """Tasks that can be loaded by id.
-
-    Args:
-        task_files: The files of tasks, by repository.
-        split: The name of the split they are of.
-        root: The repository of a user's own; None where the package knows it.
-    """
+    """Tasks of a split, by id; `root` is the repository of a user's own, None where the package knows it."""
 
     def __init__(self, task_files: Mapping[str, TaskFile], split: str, root: Path | None = None) -> None:
         super().__init__(FAMILY, sorted(task for each in task_files.values() for task in each.tasks), "all")
@@ -150,7 +129,6 @@ def _shipped_with(task_id: str) -> tuple[str, TaskFile] | None:
 
 
 def make_tasks(split: Split, dataset: str | None, repository: str | None) -> ChangeTasks:
-    """Return the tasks that the arguments of an environment describe."""
     require_choice("split", split, SPLITS)
     if repository is not None:
         if dataset is None:

@@ -23,7 +23,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path, PurePosixPath
-from types import TracebackType
 from typing import Any, NamedTuple, cast
 
 from natlang_envs.errors import UsageError
@@ -45,42 +44,29 @@ Tell = Callable[[str, int, int], None]  # is told what is done, how much of it, 
 def counting(tell: Tell | None, what: str, begun: int, most: int, total: int) -> Callable[[], None]:
     """Return a function that counts calls, `most` at most, on from `begun`, and tells them."""
     if tell is None:
-        return _say_nothing
+        return lambda: None
     calls = count(1)
     return lambda: tell(what, begun + min(next(calls), most), total)
 
 
 @dataclass(frozen=True)
 class SourcesWithTests:
-    """A repository to break.
-
-    Attributes:
-        root: Its folder.
-        sources: The texts that may be broken, by path.
-        tests: The files and folders of its tests.
-        digest: The SHA-256 of all its Python files.
-        arguments: Further arguments of pytest.
-        left_out: The reason why a source cannot be broken, by path.
-    """
+    """A repository to break."""
 
     root: Path
-    sources: Mapping[str, str]
-    tests: tuple[str, ...]
-    digest: str
-    arguments: tuple[str, ...] = ()
-    left_out: Mapping[str, str] = field(default_factory=dict[str, str])
+    sources: Mapping[str, str]  # the texts that may be broken, by path
+    tests: tuple[str, ...]  # the files and folders of its tests
+    digest: str  # the SHA-256 of all its Python files
+    arguments: tuple[str, ...] = ()  # further ones of pytest
+    left_out: Mapping[str, str] = field(default_factory=dict[str, str])  # why a source cannot be broken, by path
 
 
 def open_tested(
     root: Path, tests: Sequence[str] = ("tests",), only: Sequence[str] = (), arguments: Sequence[str] = ()
 ) -> SourcesWithTests:
-    """Read a repository.
+    """Read a repository with tests, files and folders relative to it. Whatever else is Python may be broken.
 
-    Args:
-        root: Its folder.
-        tests: Files and folders of its tests, relative to it. Whatever else is Python may be broken.
-        only: The sources that may be broken, where not all may.
-        arguments: Further arguments of pytest.
+    With `only`, no other sources may be broken than these. `arguments` are further ones of pytest.
     """
     root = root.resolve()
     if not root.is_dir():
@@ -145,16 +131,9 @@ def files_of(tests: Iterable[str]) -> list[str]:
 class Runner:
     """Runs a copy of a repository's tests in a process of its own; a context manager.
 
-    Args:
-        tested: The repository.
-        seconds: Of processor time, for a run.
-        python: The interpreter.
-        messages: Whether failed assertions show their values.
-        without: Tests and files of tests that are left out.
-
-    Attributes:
-        told: Is called when a run is done.
-        dropped: Settings of the repository that are left out, since this pytest does not know them.
+    A run may take so many `seconds` of processor time. `messages`: failed assertions show their values. `without` are
+    tests and files of tests that are left out, `dropped` the settings of the repository that this pytest does not know.
+    `told` is called when a run is done.
 
     Raises:
         UsageError: Pytest is not installed, or does not start with the repository's configuration.
@@ -165,7 +144,7 @@ class Runner:
         without: Iterable[str] = (),
     ) -> None:  # fmt: skip
         self.tested = tested
-        self.told: Callable[[], None] = _say_nothing
+        self.told: Callable[[], None] = lambda: None
         self._folder = tempfile.TemporaryDirectory(prefix="natlang-changing-")
         self.root = Path(self._folder.name).resolve() / "repository"
         shutil.copytree(tested.root, self.root, symlinks=True, ignore=_not_copied)
@@ -175,32 +154,32 @@ class Runner:
         command += [each.replace("{root}", str(self.root)) for each in tested.arguments]
         self._python = python
         self.dropped: list[str] = []
-        self._start([*command, *left, *tested.tests])
-        # Importing takes this long; with an edit it may take not much longer.
-        (first,) = self.ask({}, [{"tests": []}])
-        while unknown := unknown_settings(first.get("said", ""), self.root, self.dropped):
+        while True:
+            self._process = subprocess.Popen(
+                [*command, *left, *tested.tests],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={**os.environ, **_ENVIRONMENT},
+                start_new_session=True,
+            )
+            # Importing takes this long; with an edit it may take not much longer.
+            (first,) = self.ask({}, [{"tests": []}])
+            unknown = unknown_settings(first.get("said", ""), self.root, self.dropped)
+            if unknown is None:
+                return
             self.dropped += unknown.names
             command += unknown.remedy
-            self._process.kill()
-            self._process.communicate()
-            self._start([*command, *left, *tested.tests])
-            (first,) = self.ask({}, [{"tests": []}])
+            self._end()
 
-    def _start(self, command: list[str]) -> None:
-        self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={**os.environ, **_ENVIRONMENT},
-            start_new_session=True,
-        )
+    def _end(self) -> None:
+        self._process.kill()
+        self._process.communicate()
 
     def __enter__(self) -> Runner:
         return self
 
-    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
-        self._process.kill()
-        self._process.communicate()
+    def __exit__(self, *exception: object) -> None:
+        self._end()
         self._folder.cleanup()
 
     def path(self, file: str) -> str:
@@ -224,10 +203,6 @@ class Runner:
                 raise UsageError(f"{self._python} has no pytest, which runs the tests: pip install pytest")
             raise UsageError(f"the tests of {self.tested.root} end the process that runs them: leave those out")
         return [json.loads(reply) for reply in replies]
-
-
-def _say_nothing() -> None:
-    pass
 
 
 class UnknownSettings(NamedTuple):
@@ -289,5 +264,4 @@ def failing(
 
 
 def names_of(outcome: int, tests: Sequence[str]) -> frozenset[str]:
-    """Return the names of the tests that fail."""
     return frozenset(name for bit, name in enumerate(tests) if outcome >> bit & 1)

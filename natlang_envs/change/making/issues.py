@@ -37,12 +37,7 @@ class HiddenNames:
         return min(numbers, key=lambda each: (self._lost(tests[each]), hashlib.sha256(tests[each].encode()).digest()))
 
     def issue(self, test: str, message: Sequence[str] | None) -> str:
-        """Return the text of an issue.
-
-        Args:
-            test: The id of the shown test.
-            message: The name of the exception that it ends with, and its message.
-        """
+        """Return the text of an issue, from the shown test, and the exception that it ends with and its message."""
         words, case = _sentence(test)
         sentence = self._without(words)
         if not _WORD.search(sentence):

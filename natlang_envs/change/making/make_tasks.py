@@ -46,23 +46,14 @@ MORE_OF_AN_OPERATOR = 20
 
 
 class Mutation(NamedTuple):
-    """An edit that breaks a file.
+    """An edit that breaks a file."""
 
-    Attributes:
-        name: The id of its task.
-        file: The file.
-        number: Its index in the list of edits.
-        edit: The edit.
-        function: The function that it is in, with its class; empty outside of functions.
-        failing: The tests that fail with it.
-    """
-
-    name: str
+    name: str  # the id of its task
     file: str
-    number: int
+    number: int  # its index in the list of edits
     edit: Edit
-    function: str
-    failing: int
+    function: str  # the function that it is in, with its class; empty outside of functions
+    failing: int  # the tests that fail with it
 
     @property
     def place(self) -> tuple[str, str]:
@@ -84,14 +75,10 @@ def make(
     The last rows are the finished tasks. Before them: one with `left_out` (what cannot be used, with reasons), one with
     `scanned` for each source, those of mutations that were `rejected`, and tables without an issue.
 
-    Args:
-        tested: The repository.
-        journal: The file; it is made, or continued.
-        count: The number of tasks wanted. There may be fewer.
-        more: Whether to add tasks that are more alike, in functions and operators, where the rules leave room.
-        seconds: Of processor time that a run of all tests may take.
-        pythons: Other interpreters under which a task must be the same; they need pytest.
-        tell: Is told the progress of seeking usable tests, and of trying the edits.
+    There may be fewer tasks than `count`. `more` adds tasks that are more alike, in functions and operators, where the
+    rules leave room. A run of all tests may take so many `seconds` of processor time. A task must be the same under
+    other interpreters, `pythons`, which need pytest. `tell` is told the progress of seeking usable tests, and of trying
+    the edits.
     """
     if count < 1:
         raise UsageError(f"{count} tasks: ask for one at least")
@@ -121,14 +108,8 @@ def make(
 def mutate(tested: SourcesWithTests, out: Path, count: int, seconds: float, tell: Tell | None = None) -> Iterator[Row]:
     """Make tasks of a user's own repository, yield each row of `make`, and write the tasks into a file at the end.
 
-    Until then a journal lies beside the file, from which an interrupted call continues.
-
-    Args:
-        tested: The repository.
-        out: The file.
-        count: The largest number of tasks.
-        seconds: Of processor time, for a run of all tests.
-        tell: Is told the progress of seeking usable tests, and of trying the edits.
+    Until then a journal lies beside the file, from which an interrupted call continues. `count` is the largest number
+    of tasks; the other arguments are those of `make`.
     """
     if out.suffix != ".jsonl":
         raise UsageError(f"{out} does not end in .jsonl, by which a file of tasks is known: choose another name")

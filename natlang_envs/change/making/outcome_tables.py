@@ -27,25 +27,16 @@ Job = dict[str, Any]
 
 @dataclass
 class Scan:
-    """A file's mutations.
+    """A file's mutations."""
 
-    Attributes:
-        outcomes: The tests that fail after each.
-        covered: Whether a test, or the import, reaches its place.
-        apart: Whether everything is imported again for it.
-        reached: The lines, as bits of a number, that each test reaches after it, by the test's number: those that ran.
-        base: The lines that each test reaches without an edit.
-        imported: The first lines of functions that run at import after an edit, by its number; -1 is without one.
-        alone: Whether each run needs a process of its own, since the tests leave something behind unseen.
-    """
-
-    outcomes: list[int]
-    covered: list[bool]
-    apart: list[bool]
+    outcomes: list[int]  # the tests that fail after each
+    covered: list[bool]  # whether a test, or the import, reaches its place
+    apart: list[bool]  # whether everything is imported again for it
+    # The lines, as bits of a number, that each test reaches after it, by the test's number: those that ran.
     reached: list[dict[int, int]]
-    base: list[int]
-    imported: dict[int, list[int]]
-    alone: bool = False
+    base: list[int]  # the lines that each test reaches without an edit
+    imported: dict[int, list[int]]  # first lines of functions that run at import after an edit, by its number, or -1
+    alone: bool = False  # whether each run needs a process of its own, since the tests leave something behind unseen
 
     def reaching(self, number: int, lines: int) -> int:
         """Return the tests that reach one of some lines after an edit."""
@@ -107,15 +98,9 @@ def _imported(reply: Reply, path: str) -> list[int]:
 def tabulate(
     runner: Runner, tests: Sequence[str], file: str, text: str, found: Scan, chosen: Sequence[int]
 ) -> list[list[int]]:
-    """Return what fails after each listed edit of the file, for each of the mutations that have broken it.
+    """Return what fails after each listed edit of a file, whose text is `text`, for each of the `chosen` mutations.
 
-    Args:
-        runner: The runner of the repository.
-        tests: Their names.
-        file: The file.
-        text: Its text as it is.
-        found: Its scan.
-        chosen: The numbers of the mutations.
+    `found` is the scan of the file, `chosen` are numbers of mutations that have broken it.
     """
     try:
         return _tabulate(runner, tests, file, text, found, chosen, found.alone)

@@ -18,21 +18,13 @@ SAMPLED = 4  # cells beside that one and the restoring edit's
 
 
 class OutcomeDifference(NamedTuple):
-    """A cell with another outcome than its table says.
+    """A cell with another outcome than its table says."""
 
-    Attributes:
-        task: The id of the task.
-        number: The edit, or `NOTHING`.
-        file: The broken file.
-        here: The tests that failed in this run only.
-        table: The tests that fail in the table only.
-    """
-
-    task: str
-    number: int
-    file: str
-    here: tuple[str, ...]
-    table: tuple[str, ...]
+    task: str  # the id
+    number: int  # the edit, or `NOTHING`
+    file: str  # the broken one
+    here: tuple[str, ...]  # the tests that failed in this run only
+    table: tuple[str, ...]  # the tests that fail in the table only
 
     def __str__(self) -> str:
         edit = "nothing mended" if self.number == NOTHING else f"edit {self.number}"
@@ -63,14 +55,7 @@ def listed() -> tuple[list[TaskSource], list[str]]:
 
 
 def recheck(source: TaskSource, count: int, generator: random.Random, run: Run) -> Iterator[OutcomeDifference | None]:
-    """Run random cells again; yield for each how it differs, or None.
-
-    Args:
-        source: The finished tasks and their repository.
-        count: The number of cells.
-        generator: The source of chance.
-        run: Runs tests.
-    """
+    """Run so many random cells of finished tasks again; yield for each how it differs, or None."""
     file = TaskFile(source.tasks)
     sources, tests = file.sources(source.root), file.tests
     tasks = list(file.tasks.values())

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
+_Kind = Literal["Update", "Add", "Delete"]
 _FILE = re.compile(r"\*\*\* (Update|Add|Delete) File: *(.+?)\s*")
 _RANGE = re.compile(r"@@ -(\d+)(?:,\d+)? \+\d+(?:,\d+)? @@.*")
 _NAMED = re.compile(r"[\s#>*`\"']*(?:(?:file|path|filename)\s*:)?[\s*`\"']*([^\s*`\"':]+)[\s*`\"':]*", re.IGNORECASE)
@@ -39,21 +40,16 @@ class _Hunk(NamedTuple):
 
 
 class _Edit(NamedTuple):
-    kind: Literal["Update", "Add", "Delete"]
+    kind: _Kind
     path: str
     hunks: list[_Hunk]
     to: list[str]  # its new path, if it moves
 
 
 def edited(text: str, read: Callable[[str], str | None]) -> dict[str, str | None]:
-    """Return the files that edits change, by path, with their new texts; None for one that goes.
+    """Return the files that the edits of a text change, by path, with their new texts; None for one that goes.
 
-    Args:
-        text: The edits, all of one text.
-        read: Returns the text of a file; None where there is none.
-
-    Raises:
-        EditError: There is no edit in the text, or one cannot be made.
+    `read` returns the text of a file, None where there is none. A text without edits raises `EditError`, too.
     """
     files: dict[str, str | None] = {}
     for edit in _read(text.replace("\r\n", "\n").split("\n")):
@@ -90,10 +86,7 @@ def _read(lines: list[str]) -> Iterator[_Edit]:
             if edit is not None:
                 yield edit
             if header is not None:
-                kind: Literal["Update", "Add", "Delete"] = (
-                    "Add" if header[1] == "Add" else "Delete" if header[1] == "Delete" else "Update"
-                )
-                edit = _Edit(kind, header[2], [], [])
+                edit = _Edit(cast("_Kind", header[1]), header[2], [], [])
             else:
                 old, new = _path(line), _path(following)
                 edit = _Edit("Delete" if new == "/dev/null" else "Update", old if new == "/dev/null" else new, [], [])

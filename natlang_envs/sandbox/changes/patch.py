@@ -12,7 +12,8 @@ import os
 import posixpath
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -230,13 +231,10 @@ def installed(overlay: Overlay) -> Installed:
 
 def _recorded(folder: str, content: bytes) -> Iterator[str]:
     rows = csv.reader(content.decode("utf-8", "surrogateescape").splitlines())
-    try:
+    with suppress(csv.Error):
         yield from (posixpath.normpath(f"{folder}/{shown(row[0])}") for row in rows if row)
-    except csv.Error:
-        return
 
 
-def _some(names: Iterable[str]) -> str:
-    all_of_them = list(names)
-    more = len(all_of_them) - _NAMED
-    return ", ".join(all_of_them[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")

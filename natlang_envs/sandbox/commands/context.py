@@ -76,33 +76,22 @@ class CommandContext:
 
 
 class Command(NamedTuple):
-    """A command of the sandbox that needs no process.
+    """A command of the sandbox that needs no process."""
 
-    Attributes:
-        name: The word that it begins with.
-        run: Executes it, given the words after the name, and returns the exit code.
-        help: How it is called, for the prompt of a model and the page.
-        reads_names: Whether it ends with the name of a file. In an answer, a full stop after the name is no part of it.
-    """
-
-    name: str
-    run: Callable[[CommandContext, Sequence[str], Output], int]
-    help: str
-    reads_names: bool = False
+    name: str  # the word that it begins with
+    run: Callable[[CommandContext, Sequence[str], Output], int]  # given the words after the name, returns the exit code
+    help: str  # how it is called, for the prompt of a model and the page
+    reads_names: bool = False  # whether a file's name ends it: in an answer, a full stop after that is no part of it
 
 
 class CommandKind(NamedTuple):
     """Commands of one kind, which share a line of the prompt and of the page.
 
     A module of this package that has one, called `KIND`, adds its commands to the sandbox.
-
-    Attributes:
-        help: The line; `{commands}` stands for how each is called.
-        commands: The commands in the order of the line.
     """
 
-    help: str
-    commands: tuple[Command, ...]
+    help: str  # the line; `{commands}` stands for how each is called
+    commands: tuple[Command, ...]  # in the order of the line
 
     def line(self) -> str:
         return self.help.format(commands=", ".join(each.help for each in self.commands))

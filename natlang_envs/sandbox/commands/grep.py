@@ -15,8 +15,6 @@ from natlang_envs.sandbox.commands.files import Readable, readable, walk
 from natlang_envs.sandbox.commands.regular_expression import Expression, ExpressionError, Syntax
 
 _SNIFFED = 1 << 15  # bytes in which a NUL makes a file binary
-
-
 _GREP_FLAGS = "rRnivlLcwxEFGPHhqsIa"
 _GREP_LONG = {
     **{"--recursive": "r", "--line-number": "n", "--ignore-case": "i", "--invert-match": "v", "--count": "c"},

@@ -38,6 +38,8 @@ _ESCAPABLE = '"\\$`'  # what a backslash makes plain within double quotes
 class ParseError(ValueError):
     """A command line is not understood; the message is the answer."""
 
+    code = 2
+
 
 class DocumentError(ParseError):
     """A here-document holds something that a shell would expand."""

@@ -48,19 +48,15 @@ class ExpressionError(ValueError):
 
 
 class _Node(NamedTuple):
-    """A part of an expression.
+    """A part of an expression."""
 
-    Attributes:
-        kind: `one` (a character that fits), `at` (an assertion), `all` (parts in a row), `any` (one of the parts), or
-            `repeat` (the part, `least` to `most` times; None: without end).
-    """
-
+    # A character that fits, an assertion, parts in a row, one of the parts, or the part `least` to `most` times.
     kind: Literal["one", "at", "all", "any", "repeat"]
     parts: tuple[_Node, ...] = ()
     fits: Fits | None = None
     text: str = ""  # the character, or the name of the assertion
     least: int = 0
-    most: int | None = None
+    most: int | None = None  # without end
 
 
 def _one(fits: Fits, text: str = "") -> _Node:

@@ -24,6 +24,8 @@ from natlang_envs.sandbox.commands.files import Readable, WalkedEntry, each_file
 from natlang_envs.sandbox.commands.grep import grep
 from natlang_envs.sandbox.commands.writing import sed_in_place
 
+_CONTINUING = bytes(range(0x80, 0xC0))  # bytes of UTF-8 that begin no character
+
 
 def pwd(context: CommandContext, words: Sequence[str], output: Output) -> int:
     read_options("pwd", words, "LP")
@@ -58,9 +60,6 @@ def wc(context: CommandContext, words: Sequence[str], output: Output) -> int:
     for counts, name in rows:
         output.line(f"{' '.join(f'{count:>{width}}' for count in counts)}{' ' if name else ''}{name}")
     return code
-
-
-_CONTINUING = bytes(range(0x80, 0xC0))  # bytes of UTF-8 that begin no character
 
 
 _ADDRESS = re.compile(r"\s*(\d{1,18}|\$)(?:\s*,\s*(\+?\d{1,18}|\$))?\s*p\s*;?\s*", re.ASCII)

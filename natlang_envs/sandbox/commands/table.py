@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from pkgutil import iter_modules
 
 from natlang_envs.sandbox import commands
-from natlang_envs.sandbox.commands.context import Command, CommandKind
+from natlang_envs.sandbox.commands.context import (
+    Command,
+    CommandContext,
+    CommandError,
+    CommandKind,
+    LimitReached,
+    Output,
+)
+from natlang_envs.sandbox.isolation.watch import Completed
 
 
 def _kinds() -> tuple[CommandKind, ...]:
@@ -21,3 +30,16 @@ NATIVE: dict[str, Command] = {
     each.name: each for each in sorted((each for kind in KINDS for each in kind.commands), key=lambda each: each.name)
 }
 """The commands by name, in the order of their names."""
+
+
+def answer(name: str, context: CommandContext, words: Sequence[str], output: Output) -> Completed:
+    stopped = None
+    try:
+        code = NATIVE[name].run(context, words, output)
+    except CommandError as error:
+        output.fail(str(error))
+        code = error.code
+    except LimitReached as error:
+        code, stopped = 1, str(error)
+    errors = "".join(f"{line}\n" for line in output.errors)
+    return Completed(code, b"".join(output.chunks), errors.encode("utf-8", "backslashreplace"), stopped)

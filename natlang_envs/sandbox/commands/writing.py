@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from itertools import dropwhile
 
 from natlang_envs.repository.names import is_git
 from natlang_envs.sandbox.changes.edits import edited
-from natlang_envs.sandbox.changes.overlay import OverlayEntry, is_path, parent_of
+from natlang_envs.sandbox.changes.overlay import Overlay, OverlayEntry, is_path, parent_of
 from natlang_envs.sandbox.commands.context import (
     MISSING,
     ROOT,
@@ -54,8 +55,6 @@ for first, last, does, old, new, count in steps:
     lines = out
 json.dump(lines, sys.stdout)
 """
-
-
 _ECHO_OPTION = re.compile(r"-[neE]+")
 _ECHO_ESCAPE = re.compile(rb"\\(?:([abefnrtv\\])|0([0-7]{0,3})|x([0-9a-fA-F]{1,2})|c.*)", re.DOTALL)
 _ECHO_LETTERS = dict(zip(b"abefnrtv\\", b"\a\b\x1b\f\n\r\t\v\\", strict=True))
@@ -108,16 +107,7 @@ def _steps(script: str, extended: bool) -> list[list[object]]:
         found = _STEP.match(script, at)
         if found is None:
             raise CommandError(f"sed: {script[at:][:60]!r} is not here; {_ONLY}")
-        ends = [
-            None
-            if each is None
-            else -1
-            if each == "$"
-            else int(each)
-            if each.isdigit()
-            else _expression(each[1:-1], extended)
-            for each in (found["first"], found["last"])
-        ]
+        ends = [_address(each, extended) for each in (found["first"], found["last"])]
         if found["mark"] is None:
             text = (
                 (found["text"] or "").removesuffix("\n").replace("\\n", "\n").replace("\\t", "\t").replace("\\\\", "\\")
@@ -131,6 +121,13 @@ def _steps(script: str, extended: bool) -> list[list[object]]:
             )
         at = found.end()
     return steps
+
+
+def _address(given: str | None, extended: bool) -> int | str | None:
+    """Return where a step begins or ends: the number of a line, -1 for the last one, or an expression."""
+    if given is None or given.isdigit():
+        return given and int(given)
+    return -1 if given == "$" else _expression(given[1:-1], extended)
 
 
 def _expression(text: str, extended: bool) -> str:
@@ -178,12 +175,29 @@ def _after(text: str, steps: list[list[object]]) -> str:
     return "\n".join(json.loads(done.stdout) + ending)
 
 
+def reason(error: OSError | KeyError) -> str:
+    if isinstance(error, KeyError):  # a program removed the folder
+        return MISSING
+    return os.strerror(error.errno) if error.errno else "Input/output error"
+
+
+def redirect(files: Overlay, target: str, content: bytes, append: bool) -> str:
+    """Write a command's output to a file; return why that cannot be, or nothing."""
+    try:
+        if files.kind(target) == "file" and append:
+            size = files.size(target)
+            files.check_room(target, size + len(content))
+            content = files.part(target, 0, size) + content
+        files.write(target, content)
+    except (OSError, KeyError) as error:
+        return reason(error)
+    return ""
+
+
 def write_edits(context: CommandContext, text: str) -> list[str]:
     """Make the edits that a text holds, all of them or none, and return a line for each file.
 
-    Raises:
-        EditError: There is no edit in it, or one does not fit the files.
-        CommandError: A path cannot be read or written.
+    What does not fit the files raises `EditError`, a path that cannot be read or written `CommandError`.
     """
     paths: dict[str, str] = {}
 

@@ -14,11 +14,3 @@ system_calls       the seccomp filter
 watch              output, time, memory and files while it runs
 temporary_folders  a folder of the host for as long as this process lives, and the safe removal of any
 """
-
-from __future__ import annotations
-
-from natlang_envs.sandbox.isolation.control_group import groups_folder, who_counts_memory
-from natlang_envs.sandbox.isolation.isolation import Completed, Isolation, find_isolation
-from natlang_envs.sandbox.isolation.watch import Limits
-
-__all__ = ["Completed", "Isolation", "Limits", "find_isolation", "groups_folder", "who_counts_memory"]

@@ -20,7 +20,7 @@ PACKAGES = ".packages"
 """The usual name of the folder that `pip` installs into, below the sandbox's own."""
 PYTHON = "/opt/bin/python"
 REFUSED = 126  # as a shell's "found, but cannot be run"
-OFFLINE = b"pip: there is no network in the sandbox: name a folder or a wheel that is in it\n"
+OFFLINE = "pip: there is no network in the sandbox: name a folder or a wheel that is in it"
 
 _TOOLS = "/opt/tools"
 _LIBRARIES, _LOCAL = Path("/usr/lib"), Path("/usr/local/lib")
@@ -149,13 +149,13 @@ def command_line(argv: Sequence[str], python: str) -> list[str] | Completed:
     name = require_choice("program", argv[0], ("python", "python3", "pip", "pip3", "pytest"))
     rest = list(argv[1:])
     if any("\0" in each for each in rest):
-        return Completed(REFUSED, b"", f"{name}: an argument holds a NUL\n".encode(), None)
+        return Completed.failed(REFUSED, f"{name}: an argument holds a NUL")
     if name.startswith("python"):
         return [python, *rest]
     if name == "pytest":
         return [python, "-m", "pytest", *rest]
     if any(_NETWORK.match(each) for each in rest):
-        return Completed(REFUSED, b"", OFFLINE, None)
+        return Completed.failed(REFUSED, OFFLINE)
     for index, each in enumerate(rest):
         if each in {"install", "wheel"}:
             elsewhere = any(option.startswith(("--target", "-t", "--prefix", "--root")) for option in rest)

@@ -29,10 +29,9 @@ _last: _Group | None = None
 
 
 def group() -> int:
-    """Return the group, to start processes in."""
     global _last
     with _lock:
-        if _last is None or _last.session != os.getsid(0) or _ended(_last):
+        if _last is None or _last.session != os.getsid(0) or readable(_last.alive, 0):
             _forget()
             _last = _start()
         return _last.number
@@ -56,10 +55,11 @@ def _forked() -> None:
 os.register_at_fork(after_in_child=_forked)
 
 
-def _ended(group: _Group) -> bool:
+def readable(descriptor: int, seconds: float) -> bool:
+    """Wait until there is something to read, or the end; return whether there is."""
     poll = select.poll()  # which knows descriptors beyond 1023 as well
-    poll.register(group.alive)
-    return bool(poll.poll(0))
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(seconds * 1000))
 
 
 def _start() -> _Group:

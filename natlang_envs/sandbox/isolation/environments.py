@@ -6,6 +6,7 @@ Nothing of an environment is run to learn about it: it may lie in a repository t
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,21 +17,13 @@ _MAKE = "make it with python -m venv, or name another one"
 
 
 class PythonEnvironment(NamedTuple):
-    """A virtual environment, or another Python with packages of its own.
-
-    Attributes:
-        folder: Where it is.
-        program: The Python that it was made with, links resolved; its standard library is below the folder above.
-        version: Such as `"3.12"`.
-        packages: The folder of its packages.
-        shares_packages: Whether it has those of the Python that it was made with, too.
-    """
+    """A virtual environment, or another Python with packages of its own."""
 
     folder: Path
-    program: Path
-    version: str
-    packages: Path
-    shares_packages: bool
+    program: Path  # the Python that it was made with, links resolved; its standard library is below the folder above
+    version: str  # such as "3.12"
+    packages: Path  # the folder of its packages
+    shares_packages: bool  # whether it has those of the Python that it was made with, too
 
 
 def find_environment(folder: str | Path) -> PythonEnvironment:
@@ -73,10 +66,8 @@ def _programs(python: Path, home: str, version: str) -> Iterator[Path]:
     """Yield what the Python that an environment was made with may be; where `bin/python` is a copy, it is at home."""
     names = [Path(home, f"python{version}"), Path(home, "python3")] if home else []
     for each in (python, *names):
-        try:
+        with suppress(OSError, RuntimeError):
             yield each.resolve(strict=True)
-        except (OSError, RuntimeError):
-            continue
 
 
 def settings_for_tests(temporary: str) -> dict[str, str]:

@@ -43,8 +43,6 @@ from natlang_envs.sandbox.isolation.processes import OPEN_FILES, Processes
 from natlang_envs.sandbox.isolation.temporary_folders import OwnFolder, new_folder
 from natlang_envs.sandbox.isolation.watch import Completed, Limits, Watch, available_memory, entries, gather
 
-__all__ = ["Completed", "Files", "Isolation", "Limits", "find_isolation"]
-
 _KILLED = 128 + signal.SIGKILL
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
@@ -78,9 +76,9 @@ class Isolation(Protocol):
         try:
             done = self._run(command, files, cwd, limits)
         except _NotStarted as why:
-            return Completed(REFUSED, b"", f"{argv[0]}: {why}\n".encode(errors="backslashreplace"), None)
+            return Completed.failed(REFUSED, f"{argv[0]}: {why}")
         if argv[0].startswith("pip") and done.exit_code and b"No matching distribution found" in done.stderr:
-            done = done._replace(stderr=done.stderr + OFFLINE)
+            done = done._replace(stderr=done.stderr + f"{OFFLINE}\n".encode())
         if done.stopped is not None:
             return done._replace(exit_code=_KILLED)
         return done._replace(exit_code=128 - done.exit_code) if done.exit_code < 0 else done
@@ -95,9 +93,8 @@ class Isolation(Protocol):
 def find_isolation(unsafe: bool = False) -> Isolation:
     """Return the first way of isolation that works on this machine; each is tried once per process.
 
-    Args:
-        unsafe: Where none works, run programs with resource limits alone: they can read, write and reach what the
-            caller can. The `name` says so.
+    `unsafe`: where none works, programs run with resource limits alone. They can read, write and reach what the caller
+    can; the `name` says so.
     """
     found = _first_working(_candidates())
     if isinstance(found, Bubblewrap):

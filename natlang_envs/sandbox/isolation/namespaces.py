@@ -10,7 +10,6 @@ import json
 import math
 import os
 import resource
-import select
 import signal
 import subprocess
 import time
@@ -19,7 +18,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from natlang_envs.sandbox.isolation.child import PACKAGES, environment, folders, interpreter_mounts, system_mounts
-from natlang_envs.sandbox.isolation.ends_with_caller import group
+from natlang_envs.sandbox.isolation.ends_with_caller import group, readable
 from natlang_envs.sandbox.isolation.environments import PythonEnvironment
 from natlang_envs.sandbox.isolation.inherited import UMASK, small_pages, standard_descriptors, usual_signals
 from natlang_envs.sandbox.isolation.layers import LAYERS, Layer, layer_mounts
@@ -136,7 +135,7 @@ class Namespaces:
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(_END)
         said = b""
-        while _readable(self._said, _END) and (data := os.read(self._said, 4096)):
+        while readable(self._said, _END) and (data := os.read(self._said, 4096)):
             said += data
         return json.loads(said.splitlines()[-1]).get("exit-code", 128 + signal.SIGKILL)
 
@@ -148,7 +147,7 @@ class Namespaces:
     def finish(self) -> bool:
         """End every process in the namespaces; return whether all of them are gone."""
         self.kill()
-        return _readable(self.end, _END)
+        return readable(self.end, _END)
 
     def kill(self) -> None:
         # The first process: bubblewrap's end would not end one that asked to outlive it.
@@ -158,7 +157,7 @@ class Namespaces:
     def _first_process(self, report: int) -> tuple[int, int]:
         said = b""
         while not said.endswith(b"}\n"):
-            data = os.read(report, 4096) if _readable(report, _START) else b""
+            data = os.read(report, 4096) if readable(report, _START) else b""
             if not data:
                 raise self._failed("bubblewrap did not start")
             said += data
@@ -190,12 +189,6 @@ class Namespaces:
                     return root
             time.sleep(0.0003)
         raise self._failed("bubblewrap did not mount in time")
-
-
-def _readable(descriptor: int, seconds: float) -> bool:
-    poll = select.poll()  # which knows descriptors beyond 1023 as well
-    poll.register(descriptor, select.POLLIN)
-    return bool(poll.poll(seconds * 1000))
 
 
 def _holding(theirs: ExitStack, content: bytes) -> int:

@@ -99,8 +99,6 @@ _MACHINES = {
         *(294, (*_AARCH64, *_EVERYWHERE)),
     ),
 }
-
-
 _HERE = _MACHINES.get(platform.machine())
 
 

@@ -52,6 +52,10 @@ class Completed(NamedTuple):
     stderr: bytes  # its standard error, likewise
     stopped: str | None  # a sentence naming the limit that ended it, or None
 
+    @classmethod
+    def failed(cls, code: int, why: str) -> Completed:
+        return cls(code, b"", f"{why}\n".encode("utf-8", "backslashreplace"), None)
+
 
 class Watch:
     """Looks at a running program and says which limit it has passed.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,6 +21,7 @@ from natlang_envs.change.free_edits.data_tasks import data_tasks
 from natlang_envs.change.free_edits.free_task import ChangeVerdict
 from natlang_envs.change.free_edits.inside import verdict
 from natlang_envs.change.free_edits.inside.calls import Calls, Unfit
+from natlang_envs.change.free_edits.inside.referee import Reports
 from natlang_envs.change.free_edits.sandbox_tests import LIMITS, run_tests
 from natlang_envs.change.making.fork_runner import open_tested
 from natlang_envs.change.repositories import RepositoryEntry
@@ -261,6 +263,15 @@ def test_values_come_back_from_their_plain_form_which_tells_them_apart(one: obje
     assert calls.merged(two, plain) == one
     if one != two:
         assert json.dumps(calls.plain(two)) != json.dumps(plain)
+
+
+def test_a_name_on_the_path_that_is_no_folder_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As setuptools adds for an editable installation; relative, it seems to be in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", ["__editable__.shop.__path_hook__", str(tmp_path), *sys.path])
+    reports = Reports({"sources": []})
+    reports.pytest_sessionstart()
+    assert reports.found["path"] == ["."]
 
 
 def test_code_that_kills_the_referee_or_never_ends_is_no_win(task: CodeTask, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from natlang_envs.copilot import AutoExploreCopilot
+from natlang_envs.copilot.copilot import AutoExploreCopilot
 from tests.support.folders import write
 
 BEFORE = "def add(a, b):\n    return a - b\n\n\ndef sub(a, b):\n    return a - b\n"

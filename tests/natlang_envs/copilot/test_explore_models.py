@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from natlang_envs import UsageError
-from natlang_envs.copilot import AutoExploreCopilot, ModelDriver
+from natlang_envs.copilot.copilot import AutoExploreCopilot
+from natlang_envs.copilot.drivers import ModelDriver
 from natlang_envs.evaluation.chat_endpoint import ChatEndpoint
 from natlang_envs.evaluation.chat_settings import ChatSettings
 from tests.support.chat_server import Body, Model, completion, part, serve

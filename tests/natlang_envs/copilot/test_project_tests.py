@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from natlang_envs.copilot import AutoExploreCopilot, run_project_tests
+from natlang_envs.copilot.copilot import AutoExploreCopilot
+from natlang_envs.copilot.project_tests import run_project_tests
 from natlang_envs.errors import UsageError
 from natlang_envs.sandbox import AutoExploreSandbox, Limits
 from tests.support.chat_server import part, serve

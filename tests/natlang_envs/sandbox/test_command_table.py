@@ -28,7 +28,7 @@ KIND = CommandKind("{commands}: shows lines in reverse.", (Command("tac", tac, "
 """
 PROGRAM = """
 import json, runpy
-from natlang_envs.copilot import AutoExploreCopilot
+from natlang_envs.copilot.copilot import AutoExploreCopilot
 with AutoExploreCopilot("Which?", "files") as copilot:
     found = {
         "run": copilot.sandbox.execute("cat a.txt | tac")[:3],

@@ -265,6 +265,7 @@ def test_a_judges_own_tests_stand_where_a_change_put_others(folder: Path) -> Non
         ("pip list", {}),
         ("cat test_x.py", {}),
         ("python -c pass > out", {}),
+        ("python -c pass | cat", {}),
         ("python 'x", {}),
         ("python -c pass", {"../x": b""}),
         ("python -c pass", {"/x": b""}),

@@ -39,8 +39,6 @@ Features = NDArray[np.floating]
 
 @dataclass(frozen=True, kw_only=True)
 class MenderSettings(RewardSettings):
-    """How a mender learns."""
-
     updates: int = 60  # for all starts together
     bugs: int = 40  # put into each file, to learn what code looks like
     epochs: int = 3  # passes over the bugs
@@ -283,7 +281,6 @@ def reinforce(
     rng: np.random.Generator,
     report: Report,
 ) -> None:
-    """Train by reward from one start after another."""
     updates = settings.updates // len(starts) * len(starts)
     optimizer, schedule = learning.reward_optimizer(network.chooser(), settings, updates)
     states: list[tuple[Features, int]] = []  # of an update, and the option that was taken

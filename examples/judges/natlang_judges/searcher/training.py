@@ -42,8 +42,6 @@ AnyGames = Games | WalkGames
 
 @dataclass(frozen=True, kw_only=True)
 class SearcherSettings(RewardSettings):
-    """How a searcher learns."""
-
     epochs: int = 5  # passes over the questions in imitation
     updates: int = 80
     imitation_rate: float = 3e-3  # learning rate at its peak

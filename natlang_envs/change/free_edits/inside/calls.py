@@ -104,11 +104,7 @@ def _of_others(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Calls:
-    """The calls of a package.
-
-    Args:
-        modules: Its modules, by name: those whose sources are judged.
-    """
+    """The calls of a package, of the modules whose sources are judged."""
 
     def __init__(self, modules: Iterable[str]) -> None:
         self.modules = frozenset(modules)
@@ -119,8 +115,7 @@ class Calls:
     def plain(self, value: Any, inside: tuple[int, ...] = ()) -> Any:
         """Return what a value is, as JSON has it: scalars as they are, all others as a list that begins with a kind.
 
-        Raises:
-            Unfit: It holds itself, or something that is neither the package's nor plain.
+        It is `Unfit` if it holds itself, or something that is neither the package's nor plain.
         """
         kind = type(value)
         if value is None or kind in (bool, int, str):
@@ -152,11 +147,7 @@ class Calls:
 
     @_of_others
     def value(self, plain: Any) -> Any:
-        """Return the value that a plain form stands for.
-
-        Raises:
-            Unfit: It stands for none.
-        """
+        """Return the value that a plain form stands for, or raise `Unfit`."""
         if not isinstance(plain, list):
             return plain
         kind, *rest = plain
@@ -189,11 +180,7 @@ class Calls:
 
     @_of_others
     def merged(self, old: Any, plain: Any) -> Any:
-        """Return what an object has become: itself, with other contents, where its kind allows that.
-
-        Raises:
-            Unfit: The plain form stands for nothing.
-        """
+        """Return what an object has become, or raise `Unfit`: itself with other contents, if its kind allows that."""
         if self.plain(old) == plain:
             return old
         if not isinstance(plain, list):
@@ -252,11 +239,7 @@ class Calls:
     # Calls.
 
     def question(self, name: str, way: str, given: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
-        """Return a call as JSON has it.
-
-        Raises:
-            Unfit: An argument has no plain form.
-        """
+        """Return a call as JSON has it, or raise `Unfit` for an argument without a plain form."""
         return [name, way, self.plain([*given]), self.plain({**named})]
 
     def answer(self, question: str) -> str:

@@ -42,11 +42,7 @@ _NOT_IMPORTED = ("__main__", "setup", "conftest")
 
 
 class Reports:
-    """How tests ended, and the calls that they made.
-
-    Args:
-        asked: What is asked: `sources`, where calls are recorded; `table` and `local`, where they are answered.
-    """
+    """How tests ended, and the calls that they made: recorded of `sources`, or answered by `table` but for `local`."""
 
     def __init__(self, asked: dict[str, Any]) -> None:
         self._asked = asked
@@ -62,7 +58,9 @@ class Reports:
         if "sources" not in self._asked:
             return
         root = Path.cwd()
-        path = [Path(each) for each in dict.fromkeys(sys.path) if Path(each).resolve().is_relative_to(root)]
+        # An editable installation adds a name to sys.path that is no folder.
+        folders = [Path(each) for each in dict.fromkeys(sys.path) if Path(each).is_absolute()]
+        path = [each for each in folders if each.resolve().is_relative_to(root)]
         names: set[str] = set()
         for source in map(root.joinpath, self._asked["sources"]):
             base = max((each for each in path if source.is_relative_to(each)), key=lambda x: len(x.parts), default=None)

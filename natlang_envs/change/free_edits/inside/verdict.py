@@ -22,28 +22,18 @@ _NEAR = 200  # tried for each name then
 _ROUNDS = 40
 _SECONDS = 600.0  # for all rounds: sources that sleep in each of them have no more
 _WRONG = 0.1  # of a name's fresh questions, of those that tell right from broken and of the others
-_END = ("returned", "raised")
 _COMPARING = ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__")
 
 
 class RecordedCalls(NamedTuple):
-    """What is known of right sources.
+    """The answers of right sources to calls."""
 
-    Attributes:
-        sources: The files whose calls are known.
-        modules: The modules whose calls are known.
-        path: Where they are imported from.
-        answers: The answer to each question that the tests ask.
-        local: Questions that not even the right sources answer twice alike: of files, and of what cannot be told.
-        fresh: The answer to each question that no test asks.
-    """
-
-    sources: Sequence[str]
-    modules: list[str]
-    path: list[str]
-    answers: dict[str, str]
-    local: list[str]
-    fresh: dict[str, str]
+    sources: Sequence[str]  # the files whose calls are known
+    modules: list[str]  # the modules whose calls are known
+    path: list[str]  # where they are imported from
+    answers: dict[str, str]  # to each question that the tests ask
+    local: list[str]  # questions that not even they answer twice alike: of files, and of what cannot be told
+    fresh: dict[str, str]  # the answer to each question that no test asks
 
     def ask(self, run: Run, questions: Sequence[str]) -> dict[str, str] | None:
         """Return the answers of the sources of a run, or None where it does not answer each with a text."""
@@ -59,18 +49,16 @@ class RecordedCalls(NamedTuple):
 
 
 def record(run: Run, sources: Sequence[str], arguments: Sequence[str]) -> RecordedCalls:
-    """Record the calls that the tests of right sources make, and have fresh questions answered.
+    """Record the calls that tests of right sources make, by a run over both, and have fresh questions answered.
 
-    Args:
-        run: Over the right sources and all of the tests.
-        sources: The files whose calls are recorded.
-        arguments: For pytest.
+    `sources` are the files whose calls are recorded, `arguments` are for pytest.
     """
     found = run({"sources": sources, "arguments": arguments})
     said: dict[str, str] = found["answers"]
     calls = RecordedCalls(sources, found["modules"], found["path"], {}, [], {})
     again = calls.ask(run, [*said]) or {}
-    same = {question: answer for question, answer in said.items() if again.get(question) == answer and _told(answer)}
+    told = {question: answer for question, answer in said.items() if json.loads(answer)[0] in ("returned", "raised")}
+    same = {question: answer for question, answer in told.items() if again.get(question) == answer}
     calls = calls._replace(answers=same, local=sorted(said.keys() - same.keys()))
     return calls._replace(fresh=_steady(calls, run, fresh(list(same), _FRESH), said.keys()))
 
@@ -92,13 +80,8 @@ def failing(
 ) -> list[str] | None:
     """Return the tests that do not hold with changed sources; None where copied answers make them hold.
 
-    Args:
-        calls: What is known of the right sources.
-        changed: Over the changed sources.
-        broken: Over the sources before the change.
-        right: Over the right sources and the tests.
-        tests: Their ids.
-        arguments: For pytest, besides.
+    The runs are over the changed sources, those before the change, and the right ones with the tests; `arguments` are
+    for pytest, besides the ids of the tests.
     """
     before = calls.ask(broken, [*calls.answers, *calls.fresh]) or {}
     if sum(before.get(question) != answer for question, answer in calls.fresh.items()) < _FEW:
@@ -225,10 +208,6 @@ def _varied(value: Any, draw: random.Random) -> Any:
 
 def _name(question: str) -> str:
     return json.loads(question)[0]
-
-
-def _told(answer: str) -> bool:
-    return json.loads(answer)[0] in _END
 
 
 def _kind(answer: str) -> str:
