@@ -50,17 +50,11 @@ def teacher(moment):
 
 @dataclass(frozen=True)
 class GameFile:
-    """A game of one's own.
+    """A game of one's own."""
 
-    Attributes:
-        id: `module:id` of its environment, to be made from the current folder.
-        teacher: Its teacher.
-        written: The file of the teacher, if it was written here.
-    """
-
-    id: str
-    teacher: Teacher
-    written: Path | None
+    id: str  # `module:id` of its environment, to be made from the current folder
+    teacher: Teacher  # its teacher
+    written: Path | None  # the file of the teacher, if it was written here
 
     @property
     def name(self) -> str:

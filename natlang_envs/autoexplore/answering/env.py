@@ -92,9 +92,7 @@ class AutoExploreAnswerEnv(FileQuestionEnv[AnswerEpisode]):
         require_choice("form", form, FORMS)
         check_flag("search", search)
         if (repository is None) != (keys is None):
-            raise UsageError(
-                "a folder of your own needs repository, labels as dataset, and keys: leave out all or none"
-            )
+            raise UsageError("a folder of your own needs repository, labels as dataset, and keys: give all or none")
         if repository is not None and dataset is None:
             raise UsageError("a folder of your own needs labels: give their file as dataset")
         self._form: Form = form

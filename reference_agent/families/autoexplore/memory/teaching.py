@@ -36,23 +36,14 @@ _REMEMBERED_STATES = 100_000  # some 400 MB
 
 
 class Kept(NamedTuple):
-    """A question, and all that a game about it may show.
+    """A question, and all that a game about it may show."""
 
-    Attributes:
-        label: The question's id.
-        depth: Folders to enter for the nearest target.
-        right: Whether each candidate answers.
-        candidates: What memory brings to mind.
-        walk: Where a game begins; it knows the ways to the candidates.
-        judgements: What is said of the parts of each candidate, from the first.
-    """
-
-    label: str
-    depth: int
-    right: tuple[bool, ...]
-    candidates: tuple[Candidate, ...]
-    walk: Walk
-    judgements: tuple[tuple[Judgement, ...], ...]
+    label: str  # the question's id
+    depth: int  # folders to enter for the nearest target
+    right: tuple[bool, ...]  # whether each candidate answers
+    candidates: tuple[Candidate, ...]  # what memory brings to mind
+    walk: Walk  # where a game begins; it knows the ways to the candidates
+    judgements: tuple[tuple[Judgement, ...], ...]  # what is said of the parts of each candidate, from the first
 
 
 def kept_games(
