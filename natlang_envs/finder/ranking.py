@@ -61,9 +61,7 @@ class Ranking(NamedTuple):
 def chance_of(share: float, met: float) -> float:
     """Return the calibrated chance that the right file is among some.
 
-    Args:
-        share: Their share of the softmax.
-        met: The most that one of them meets of the question's words.
+    `share` is theirs of the softmax; `met` is the most that one of them meets of the question's words.
     """
     share = min(max(share, 0.01), 0.995)
     return 1 / (1 + exp(-(_SHARE * log(share / (1 - share)) * met + _MET * met + _NEITHER)))

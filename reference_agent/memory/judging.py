@@ -89,11 +89,8 @@ class WordJudge:
 class LiftJudge:
     """Judges by how much likelier a text makes a question: the lift, over the root of the question's tokens.
 
-    Args:
-        model: A name or folder of a causal language model.
-        table: A file of lifts that were computed before (JSON lines); new ones are added to it. None keeps none.
-        device: Where the model computes.
-        precision: Of its weights, as in `ModelConfig`.
+    `model` is a name or folder of a causal language model; `table`, a file of lifts that were computed before (JSON
+    lines), to which new ones are added; `device` and `precision` are as in `ModelConfig`.
     """
 
     def __init__(self, model: str, table: Path | None = None, device: str = "cpu", precision: str = PRECISION) -> None:

@@ -282,13 +282,9 @@ load, load_sampling = partial(_loaded, sampling=False), partial(_loaded, samplin
 
 
 def remembering(path: Path, model: str, lifts: Path | None = None, name: str = "recall") -> RecallAgent:
-    """Return the agent of a memory, a folder of `reflect-rl recall` or a published player.
+    """Return the agent, called `name` in messages, of a memory, a folder of `reflect-rl recall` or a published player.
 
-    Args:
-        path: The file or folder.
-        model: Whose lifts it weighs; empty for words alone.
-        lifts: A table that keeps lifts from one run for the next.
-        name: The agent's name, for messages.
+    It weighs the lifts of `model`, or words alone if that is empty; the table `lifts` keeps them for the next run.
     """
     policy, contents = None, contents_of(path)
     memory = NameMemory.of(contents.get(MEMORY, b""), path)

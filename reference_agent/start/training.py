@@ -86,15 +86,7 @@ class Result:
 
 
 class Trainer:
-    """Trains players for a game within so many seconds.
-
-    Args:
-        game: The game.
-        history: How much of the path p(s) shows.
-        models: Names of the models to try.
-        seconds: The most that training takes.
-        told: Where progress is said.
-    """
+    """Trains players for a game on the best of some models, within so many seconds; p(s) shows so much `history`."""
 
     def __init__(
         self, game: GameFile, history: History, models: Sequence[str], seconds: float, told: ProgressLines
