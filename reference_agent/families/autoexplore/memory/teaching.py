@@ -200,23 +200,18 @@ def _padded(rows: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
     return inputs, torch.arange(inputs.shape[1]) < sizes[:, None]
 
 
-class Drawn(NamedTuple):
-    """A game that was sampled: its decisions and its reward."""
-
-    decisions: list[GoalChoice]
-    reward: float
-
-
 def draw(
     policy: GoalPolicy,
     game: Kept,
     settings: PlanWeights,
     chance: torch.Generator,
-    cost: float = 1.0,
     met: dict[Hashable, tuple[list[FileGoal], Tensor]] | None = None,
     chances: dict[Hashable, Tensor] | None = None,
-) -> tuple[Drawn, PlayedGame]:
-    """Sample a game; `met` keeps goals and features for further games, `chances` what this policy makes of them."""
+) -> tuple[list[GoalChoice], PlayedGame]:
+    """Sample a game.
+
+    `met` keeps goals and features for further games, `chances` what this policy makes of them.
+    """
     taken: list[GoalChoice] = []
     met = {} if met is None else met
     chances = {} if chances is None else chances
@@ -237,8 +232,7 @@ def draw(
         taken.append(GoalChoice(inputs, chosen))
         return found[chosen]
 
-    played = play(game, chooser)
-    return Drawn(taken, reward_of(played, cost)), played
+    return taken, play(game, chooser)
 
 
 def reward_of(played: PlayedGame, cost: float) -> float:
@@ -271,16 +265,13 @@ def reinforce(
         advantages: list[float] = []
         won = 0
         for question in asked:
-            drawn = [
-                draw(policy, met[question], settings, chance, lessons.step, states, chances)
-                for _ in range(lessons.samples)
-            ]
-            rewards = torch.tensor([each.reward for each, _ in drawn]) / HORIZON
+            drawn = [draw(policy, met[question], settings, chance, states, chances) for _ in range(lessons.samples)]
+            rewards = torch.tensor([reward_of(played, lessons.step) for _, played in drawn]) / HORIZON
             won += sum(played.won for _, played in drawn)
-            for (each, _), advantage in zip(drawn, (rewards - rewards.mean()).tolist(), strict=True):
-                rows += [decision.inputs for decision in each.decisions]
-                chosen += [decision.chosen for decision in each.decisions]
-                advantages += [advantage] * len(each.decisions)
+            for (decisions, _), advantage in zip(drawn, (rewards - rewards.mean()).tolist(), strict=True):
+                rows += [each.inputs for each in decisions]
+                chosen += [each.chosen for each in decisions]
+                advantages += [advantage] * len(decisions)
         inputs, listed = _padded(rows)
         logits = policy(inputs).masked_fill(~listed, -torch.inf).log_softmax(1)
         said = logits[torch.arange(len(chosen)), torch.tensor(chosen)]
