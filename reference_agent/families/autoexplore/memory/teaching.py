@@ -17,7 +17,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from natlang_envs.autoexplore.dataset.labels import Label, Wording
+from natlang_envs.autoexplore.dataset.labels import Label
 from natlang_envs.autoexplore.episode import HORIZON
 from natlang_envs.files import json_line, write_whole
 from natlang_envs.repository.navigation import navigation_of
@@ -47,20 +47,15 @@ class Kept(NamedTuple):
 
 
 def kept_games(
-    memory: NameMemory,
-    labels: Sequence[Label],
-    wording: Wording,
-    folders: Mapping[str, Path],
-    scale: Scale,
-    files: int,
-    report: Callable[[], None] = lambda: None,
+    memory: NameMemory, labels: Sequence[Label], folders: Mapping[str, Path], scale: Scale
 ) -> Iterator[Kept]:
+    """Yield the games about questions in their natural wording."""
     names = [each.name for each in memory.known]
     for label in labels:
         known = memory.known[names.index(label.repository)]
-        question = label.asked(wording)
+        question = label.asked("natural")
         walk = Walk()
-        recalled = memory.recall(names.index(label.repository), question, files)
+        recalled = memory.recall(names.index(label.repository), question, SETTINGS.files)
         candidates, _ = located(recalled, known.files, WalkHistory(walk, {}, {}))
         shows = navigation_of(open_repository(folders[label.repository]), FILE_BUDGET)
         readings = [
@@ -74,7 +69,6 @@ def kept_games(
         judgements = tuple(tuple(map(scale, each)) for each in readings)
         right = tuple(each.path in label.targets for each in candidates)
         yield Kept(label.id, label.depth, right, tuple(candidates), walk, judgements)
-        report()
 
 
 def write_games(path: Path, games: Sequence[Kept]) -> None:
