@@ -99,9 +99,7 @@ class Checkpoints:
         try:
             progress = kind(**json.loads((last / _PROGRESS).read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError) as error:
-            raise UsageError(
-                f"{last} is no checkpoint ({reason(error)}): delete it to go back to the one before"
-            ) from None
+            raise UsageError(f"{last} is no checkpoint ({reason(error)}): delete it to go to the one before") from None
         self._restore(last)
         return progress
 

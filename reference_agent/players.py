@@ -139,9 +139,7 @@ def check_players(policy: LanguageModel, reflector: Reflector | None, one_model:
             "(appendix E.2), where RL moves the reflections too"
         )
     if one_model and not same:
-        raise UsageError(
-            "one_model=True, but the reflector is not the policy: leave it out, or give the policy as both"
-        )
+        raise UsageError("one_model=True, but the reflector is not the policy: leave it out, or give one model as both")
 
 
 class PolicyAnswer(NamedTuple):

@@ -42,21 +42,13 @@ _ASKED = {"test_seen": "no", "known": "yes"}  # whether train asks about the fil
 
 
 class ExploreTask(NamedTuple):
-    """A question about a repository.
+    """A question about a repository."""
 
-    Attributes:
-        id: `repository/number`, `repository/` and 8 hex digits for a label, `own/` and 12 for a user's own.
-        folder: Where the repository lies on this machine; no player is told.
-        question: One line.
-        targets: The files that answer it, any one of which is right.
-        label: Where it comes from; None for an embedded task and for a question of the user's own.
-    """
-
-    id: str
-    folder: Path
-    question: str
-    targets: tuple[str, ...]
-    label: Label | None = None
+    id: str  # `repository/number`, `repository/` and 8 hex digits for a label, `own/` and 12 for a user's own
+    folder: Path  # where the repository lies on this machine; no player is told
+    question: str  # one line
+    targets: tuple[str, ...]  # the files that answer it, any one of which is right
+    label: Label | None = None  # where it comes from; None for an embedded task and for a question of the user's own
 
     @property
     def depth(self) -> int:

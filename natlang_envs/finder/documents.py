@@ -45,17 +45,11 @@ def kind_of(path: str) -> Kind:
 
 
 class Document(NamedTuple):
-    """A file in words, which `terms_of` makes terms of.
+    """A file in words, which `terms_of` makes terms of."""
 
-    Attributes:
-        path: Below the repository's folder.
-        words: As they stand there, and after each stretch of 20 lines an `END`.
-        names: The path, and the names that are defined there, each after a mark, with its stretch.
-    """
-
-    path: str
-    words: list[str]
-    names: dict[str, int]
+    path: str  # below the repository's folder
+    words: list[str]  # as they stand there, and after each stretch of 20 lines an `END`
+    names: dict[str, int]  # the path, and the names that are defined there, each after a mark, with its stretch
 
 
 def read_text(repository: Repository, path: str) -> str:

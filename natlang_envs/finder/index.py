@@ -38,10 +38,10 @@ class FileIndex:
         note: What a reader of its answers should know, such as that another process is updating it; mostly "".
     """
 
-    def __init__(self, repository: Repository, tell: Tell | None = None) -> None:
+    def __init__(self, repository: Repository, tell: Tell = lambda done, total: None) -> None:
         self.repository = repository
         self.note = repository.left_out
-        self._tell = tell or _say_nothing
+        self._tell = tell
         self._folder: Path | None = self._make_folder()
         self.postings: Postings = self._open()
 
@@ -121,10 +121,6 @@ class FileIndex:
             return cast("Marks", dict(json.loads((self._folder / _MARKS).read_bytes())))
         except (OSError, ValueError, TypeError):
             return None
-
-
-def _say_nothing(_done: int, _total: int) -> None:
-    pass
 
 
 def _forget_oldest(folder: Path) -> None:

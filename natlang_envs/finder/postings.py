@@ -47,24 +47,16 @@ class TermHits(NamedTuple):
 class Postings:
     """An index in a folder, or in memory where that is None.
 
-    Attributes:
-        paths: Of the files, in the order of their numbers.
-        first: The first stretch of each file.
-        file_of: The file of each stretch, or -1.
-        stretches_of: How many stretches each file has; they follow each other.
-        lengths: The words of each stretch.
-        words_in: The words of each file.
-
     Raises:
         Broken: The index cannot be read.
     """
 
-    paths: list[str]
-    first: Numbers
-    file_of: Numbers
-    stretches_of: Numbers
-    lengths: Numbers
-    words_in: Numbers
+    paths: list[str]  # of the files, in the order of their numbers
+    first: Numbers  # the first stretch of each file
+    file_of: Numbers  # the file of each stretch, or -1
+    stretches_of: Numbers  # how many stretches each file has; they follow each other
+    lengths: Numbers  # the words of each stretch
+    words_in: Numbers  # the words of each file
 
     def __init__(self, folder: Path | None) -> None:
         path = ":memory:" if folder is None else str(folder / "index.sqlite")

@@ -51,41 +51,28 @@ _FORMS = {
 
 
 class Ranking(NamedTuple):
-    """Files that have something of a question.
+    """Files that have something of a question."""
 
-    Attributes:
-        shares: The share of the softmax of each file, best first; ties in the order of paths.
-        met: Of each file, the share of the question's words, by rarity, that stand in it or in its path.
-        rarity: How rare each word of the question is.
-    """
-
-    shares: dict[str, float]
-    met: dict[str, float]
-    rarity: dict[str, float]
+    shares: dict[str, float]  # the share of the softmax of each file, best first; ties in the order of paths
+    met: dict[str, float]  # of each file, the share of the question's words, by rarity, that stand in it or in its path
+    rarity: dict[str, float]  # how rare each word of the question is
 
 
 def chance_of(share: float, met: float) -> float:
     """Return the calibrated chance that the right file is among some.
 
-    Args:
-        share: Their share of the softmax.
-        met: The most that one of them meets of the question's words.
+    `share` is theirs of the softmax; `met` is the most that one of them meets of the question's words.
     """
     share = min(max(share, 0.01), 0.995)
     return 1 / (1 + exp(-(_SHARE * log(share / (1 - share)) * met + _MET * met + _NEITHER)))
 
 
 class Candidates(NamedTuple):
-    """The files that have a word of a question, or one that means the same, or define a name that stands in it.
-
-    Attributes:
-        features: By name, a value for each path.
-        rarity: How rare each word of the question is.
-    """
+    """The files that have a word of a question, or one that means the same, or define a name that stands in it."""
 
     paths: list[str]
-    features: dict[str, Numbers]
-    rarity: dict[str, float]
+    features: dict[str, Numbers]  # by name, a value for each path
+    rarity: dict[str, float]  # how rare each word of the question is
 
 
 def rank(postings: Postings, question: str) -> Ranking:

@@ -49,19 +49,12 @@ def in_lists(settings: PlanWeights) -> PlanWeights:
 
 
 class Unopened(NamedTuple):
-    """A folder, a page or a search that may be opened.
+    """A folder, a page or a search that may be opened."""
 
-    Attributes:
-        hope: The logarithm of the probability that the answer is behind it.
-        place: Where its command is listed.
-        command: What opens it.
-        behind: Where it leads to.
-    """
-
-    hope: float
-    place: PagePosition
-    command: str
-    behind: PagePosition
+    hope: float  # the logarithm of the probability that the answer is behind it
+    place: PagePosition  # where its command is listed
+    command: str  # what opens it
+    behind: PagePosition  # where it leads to
 
 
 class NameHopes:

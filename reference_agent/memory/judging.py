@@ -89,11 +89,8 @@ class WordJudge:
 class LiftJudge:
     """Judges by how much likelier a text makes a question: the lift, over the root of the question's tokens.
 
-    Args:
-        model: A name or folder of a causal language model.
-        table: A file of lifts that were computed before (JSON lines); new ones are added to it. None keeps none.
-        device: Where the model computes.
-        precision: Of its weights, as in `ModelConfig`.
+    `model` is a name or folder of a causal language model; `table`, a file of lifts that were computed before (JSON
+    lines), to which new ones are added; `device` and `precision` are as in `ModelConfig`.
     """
 
     def __init__(self, model: str, table: Path | None = None, device: str = "cpu", precision: str = PRECISION) -> None:
@@ -161,7 +158,6 @@ class Scale:
 
     def __init__(self, words: WordJudge, lift: LiftJudge | None = None) -> None:
         self._words, self._lift = words, lift
-        self._known: dict[ShownPart, Judgement] = {}
 
     def prepare(self, readings: Sequence[ShownPart]) -> None:
         """Compute the lifts of readings together; on a CPU that is no faster."""
@@ -173,11 +169,7 @@ class Scale:
         return Judgement(self._words(reading))
 
     def __call__(self, reading: ShownPart) -> Judgement:
-        found = self._known.get(reading)
-        if found is None:
-            lift = self._lift(reading) if self._lift is not None else 0.0
-            found = self._known[reading] = Judgement(self._words(reading), lift)
-        return found
+        return Judgement(self._words(reading), self._lift(reading) if self._lift is not None else 0.0)
 
 
 def _begin(reading: ShownPart) -> str:

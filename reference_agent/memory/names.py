@@ -99,25 +99,16 @@ class _Recall:
 
 
 class NameMemory:
-    """What is remembered of repositories; made by `remember`, read by `read`.
-
-    Args:
-        known: The repositories, whose parts are numbered one after another.
-        words: The words, sorted.
-        begins: Where the counts of each word begin [words + 1].
-        places: The numbers of the parts that each word was asked about.
-        counts: How often, at most 255.
-        source: What was counted, in a word or two.
-    """
+    """What is remembered of repositories; made by `remember`, read by `read`."""
 
     def __init__(
         self,
-        known: Sequence[Known],
-        words: Sequence[str],
-        begins: Places,
-        places: NDArray[np.unsignedinteger],
-        counts: NDArray[np.uint8],
-        source: str,
+        known: Sequence[Known],  # whose parts are numbered one after another
+        words: Sequence[str],  # sorted
+        begins: Places,  # where the counts of each word begin [words + 1]
+        places: NDArray[np.unsignedinteger],  # the numbers of the parts that each word was asked about
+        counts: NDArray[np.uint8],  # how often, at most 255
+        source: str,  # what was counted, in a word or two
     ) -> None:
         self.known, self.words, self.source = tuple(known), tuple(words), source
         self.begins, self.places, self.counts = begins, places, counts

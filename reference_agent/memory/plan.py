@@ -16,29 +16,17 @@ _ALIKE = 0.5  # of two listings together, what both have where they are of one r
 
 
 class PlanWeights(NamedTuple):
-    """What the plan weighs.
+    """What the plan weighs."""
 
-    Attributes:
-        files: Files that are considered, the best remembered ones.
-        near: Places in memory that a step of the way is worth.
-        further: Places in memory that reading on by a part is worth.
-        deepest: The last part of a file that is read on to; 1 reads first parts alone.
-        trusted: Of how many files, the best remembered ones, the believed part is read where it is not the first.
-        words: What the share of the question's words in a text is worth, when files are compared.
-        lift: What the lift of a text is worth.
-        belief: What a unit of belief is worth.
-        place: What a place in memory costs.
-    """
-
-    files: int = 8
-    near: float = 0.5
-    further: float = 0.5
-    deepest: int = 3
-    trusted: int = 2
-    words: float = 1.0
-    lift: float = 0.0
-    belief: float = 0.1
-    place: float = 0.0
+    files: int = 8  # files that are considered, the best remembered ones
+    near: float = 0.5  # places in memory that a step of the way is worth
+    further: float = 0.5  # places in memory that reading on by a part is worth
+    deepest: int = 3  # the last part of a file that is read on to; 1 reads first parts alone
+    trusted: int = 2  # of how many files, the best remembered ones, the believed part is read where it is not the first
+    words: float = 1.0  # what the share of the question's words in a text is worth, when files are compared
+    lift: float = 0.0  # what the lift of a text is worth
+    belief: float = 0.1  # what a unit of belief is worth
+    place: float = 0.0  # what a place in memory costs
 
 
 class Atlas:

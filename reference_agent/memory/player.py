@@ -57,25 +57,15 @@ MEMORY, POLICY, ABOUT = "memory.safetensors", "policy.safetensors", "player.json
 
 
 class Sight(NamedTuple):
-    """What an agent sees.
+    """What an agent sees."""
 
-    Attributes:
-        question: What is asked.
-        situation: The game in progress.
-        shown: The parts that were shown of each file.
-        gone: Remembered files that are not where they were.
-        remembered: How many files were recalled; 0 where the repository is not remembered.
-        unopened: What may be opened in a repository that is not remembered.
-        weights: What files are compared by there; None where the repository is remembered.
-    """
-
-    question: str
-    situation: RecallSituation
-    shown: Mapping[str, Sequence[ShownPart]]
-    gone: Sequence[str] = ()
-    remembered: int = 0
-    unopened: Sequence[Unopened] = ()
-    weights: PlanWeights | None = None
+    question: str  # what is asked
+    situation: RecallSituation  # the game in progress
+    shown: Mapping[str, Sequence[ShownPart]]  # the parts that were shown of each file
+    gone: Sequence[str] = ()  # remembered files that are not where they were
+    remembered: int = 0  # how many files were recalled; 0 where the repository is not remembered
+    unopened: Sequence[Unopened] = ()  # what may be opened in a repository that is not remembered
+    weights: PlanWeights | None = None  # what files are compared by there; None where the repository is remembered
 
 
 class CurrentGoal(NamedTuple):
@@ -87,23 +77,15 @@ class CurrentGoal(NamedTuple):
 
 
 class RecallAgent:
-    """Reads what it remembers, and names what answers best.
-
-    Args:
-        memory: What it remembers.
-        scale: Weighs what it reads.
-        settings: What its plan weighs.
-        policy: Chooses the next goal; the plan does without one.
-        sampling: Whether the policy's goals are sampled, at temperature 1.
-    """
+    """Reads what it remembers, and names what answers best."""
 
     def __init__(
         self,
         memory: NameMemory,
-        scale: Scale,
-        settings: PlanWeights | None = None,
-        policy: GoalPolicy | None = None,
-        sampling: bool = False,
+        scale: Scale,  # weighs what it reads
+        settings: PlanWeights | None = None,  # what its plan weighs
+        policy: GoalPolicy | None = None,  # chooses the next goal; the plan does without one
+        sampling: bool = False,  # whether the policy's goals are sampled, at temperature 1
     ) -> None:
         self.memory, self.scale, self.settings = memory, scale, settings or PlanWeights()
         self.policy, self.sampling = policy, sampling
@@ -300,13 +282,9 @@ load, load_sampling = partial(_loaded, sampling=False), partial(_loaded, samplin
 
 
 def remembering(path: Path, model: str, lifts: Path | None = None, name: str = "recall") -> RecallAgent:
-    """Return the agent of a memory, a folder of `reflect-rl recall` or a published player.
+    """Return the agent, called `name` in messages, of a memory, a folder of `reflect-rl recall` or a published player.
 
-    Args:
-        path: The file or folder.
-        model: Whose lifts it weighs; empty for words alone.
-        lifts: A table that keeps lifts from one run for the next.
-        name: The agent's name, for messages.
+    It weighs the lifts of `model`, or words alone if that is empty; the table `lifts` keeps them for the next run.
     """
     policy, contents = None, contents_of(path)
     memory = NameMemory.of(contents.get(MEMORY, b""), path)

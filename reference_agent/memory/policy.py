@@ -66,8 +66,7 @@ def features(situation: RecallSituation, listed: Sequence[FileGoal], settings: P
 class GoalPolicy(nn.Module):
     """Gives each goal a logit: a small network of one hidden layer, and a sum beside it.
 
-    Args:
-        reflects: Whether it is told what was read, as its reflections say; without, it knows its memory and its way.
+    With `reflects` it is told what was read, as its reflections say; without, it knows its memory and its way.
     """
 
     def __init__(self, reflects: bool = True) -> None:

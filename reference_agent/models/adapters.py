@@ -58,9 +58,7 @@ class Adapter:
                 else:
                     self._players.add_adapter(name, settings)
         except ValueError as error:
-            raise UsageError(
-                f"model.lora_targets = {config.lora_targets!r} fits no layer: {first_line(error)}"
-            ) from None
+            raise UsageError(f"model.lora_targets={config.lora_targets!r} fits no layer: {first_line(error)}") from None
         mine = re.compile(rf"\.lora_\w+\.{re.escape(name)}(\.|$)")
         weights = list(model.named_parameters())
         self.parameters: list[torch.nn.Parameter] = [weight for path, weight in weights if mine.search(path)]
@@ -70,9 +68,7 @@ class Adapter:
             try:
                 self.restore(folder)
             except RuntimeError:
-                raise UsageError(
-                    f"{folder} holds an adapter of another base model: use the one it was trained on"
-                ) from None
+                raise UsageError(f"{folder} holds an adapter of another base: use the one it was trained on") from None
 
     def take_turn(self) -> None:
         """Make this the adapter that the model computes with, and alone trainable unless it is frozen."""

@@ -164,9 +164,7 @@ def _make_all(cells: Sequence[Cell], out: Path, jobs: int, report: Report, done:
     if interrupted:
         raise TrainingInterrupted
     if isinstance(failure, BrokenProcessPool):
-        raise UsageError(
-            "a process of a cell was killed, by the system for its memory perhaps: try again with --jobs 1"
-        )
+        raise UsageError("a process of a cell was killed, perhaps by the system for its memory: try --jobs 1")
     if failure is not None:
         raise failure
 

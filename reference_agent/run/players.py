@@ -95,13 +95,9 @@ class Players:
             base = load_model(model, replace(settings, lora_rank=0, lora_alpha=16, lora_targets="all-linear"))
             settings = replace(settings, name=str(Path(model).resolve() if Path(model).is_dir() else model))
         elif not isinstance(model, LanguageModel):
-            raise UsageError(
-                f"{model!r:.100} is no player: give LanguageModel.of(model, tokenizer), a name or a folder"
-            )
+            raise UsageError(f"{model!r:.100} is no player: give LanguageModel.of(model, tokenizer), a name, a folder")
         elif settings != ModelConfig():
-            raise UsageError(
-                "settings are for a model that is loaded here: give its name or folder in place of the model"
-            )
+            raise UsageError("settings are for a model that is loaded here: give its name or folder, not the model")
         else:
             base, settings = model, ModelConfig(chat=model.chat)
         both = "adapters" if settings.lora_rank and reflect else "two"
@@ -119,9 +115,7 @@ class Players:
         if not settings.lora_rank:
             refuse_given(settings, ("lora_alpha", "lora_targets"), "without adapters (lora_rank = 0)", "model.")
             if seed:
-                raise UsageError(
-                    "seed has no effect without adapters, which alone are drawn (lora_rank = 0): leave it out"
-                )
+                raise UsageError("seed has no effect without adapters, which it draws (lora_rank = 0): leave it out")
 
         def player(name: str) -> LanguageModel:
             return base.with_adapter(name, settings, seed=seed) if settings.lora_rank else base.copy()

@@ -44,12 +44,9 @@ _PLAYER_FILES = frozenset(
 
 
 def publish(run: Path, policy: str, player: Path) -> Path:
-    """Write the players of a run as a published player, and return its file.
+    """Write the players of a run, with one of its `POLICIES`, as the published player NAME.json, and return that file.
 
-    Args:
-        run: A folder of `reflect-rl train`.
-        policy: One of `POLICIES`, such as `"policy"`.
-        player: The file NAME.json; weights go to `files/` beside it.
+    Weights go to `files/` beside it.
     """
     config = read_config(run, to_play=True)
     if config.state:

@@ -50,17 +50,11 @@ def teacher(moment):
 
 @dataclass(frozen=True)
 class GameFile:
-    """A game of one's own.
+    """A game of one's own."""
 
-    Attributes:
-        id: `module:id` of its environment, to be made from the current folder.
-        teacher: Its teacher.
-        written: The file of the teacher, if it was written here.
-    """
-
-    id: str
-    teacher: Teacher
-    written: Path | None
+    id: str  # `module:id` of its environment, to be made from the current folder
+    teacher: Teacher  # its teacher
+    written: Path | None  # the file of the teacher, if it was written here
 
     @property
     def name(self) -> str:
@@ -204,13 +198,10 @@ def protocol_of_game(game: GameFile) -> Protocol:
 
 
 def make_board(game: GameFile, out: Path, facts: list[str], echo: Callable[[str], None]) -> float:
-    """Play the protocol of a game with the players in `out`, and make a board of it; return the share of games won.
+    """Play the protocol of a game with the players in `out`, and make a board there; return the share of games won.
 
-    Args:
-        game: The game.
-        out: The folder of the players, in which everything is written.
-        facts: Options of `natlang-leaderboard pack` about the players.
-        echo: Called with each command before it runs.
+    `facts` are options of `natlang-leaderboard pack` about the players; `echo` is called with each command before it
+    runs.
     """
     protocol, run, board = out / "protocol.json", out / "evaluation", out / "board"
     write_whole(protocol, protocol_of_game(game).to_json().encode())

@@ -57,46 +57,27 @@ class BusyClock:
 
 @dataclass
 class TriedPlayers:
-    """Players on one model, what they learned, and how much of it.
+    """Players on one model, what they learned, and how much of it."""
 
-    Attributes:
-        name: Of the model.
-        players: The players.
-        reflector: Updates of the reflector in the first round, twice as many in each later one.
-        policy: Updates of the policy in a round.
-        reads: Whether the policy is still to learn to read labels, as a tiny model has to.
-        seconds: What an update of the reflector took in the try.
-        right: How often the reflector names the teacher's command in states of validation.
-        whole: Whether the try had time for all updates of a first round.
-    """
-
-    name: str
-    players: Players
-    reflector: SFTConfig
-    policy: PolicySFTConfig
-    reads: bool
-    seconds: float = 0.0
-    right: float = 0.0
-    whole: bool = False
+    name: str  # of the model
+    players: Players  # the players
+    reflector: SFTConfig  # updates of the reflector in the first round, twice as many in each later one
+    policy: PolicySFTConfig  # updates of the policy in a round
+    reads: bool  # whether the policy is still to learn to read labels, as a tiny model has to
+    seconds: float = 0.0  # what an update of the reflector took in the try
+    right: float = 0.0  # how often the reflector names the teacher's command in states of validation
+    whole: bool = False  # whether the try had time for all updates of a first round
 
 
 @dataclass(frozen=True)
 class Result:
-    """What was reached: validation games won, and how often each part was right.
+    """What was reached: validation games won, and how often each part was right."""
 
-    Attributes:
-        won: Share of validation games.
-        right: How often the reflector names the teacher's command in states of validation.
-        known: The same in states that it learned from.
-        follows: What the policy has learned.
-        trajectories: Of the teacher.
-    """
-
-    won: float
-    right: float
-    known: float
-    follows: Learned
-    trajectories: int
+    won: float  # share of validation games
+    right: float  # how often the reflector names the teacher's command in states of validation
+    known: float  # the same in states that it learned from
+    follows: Learned  # what the policy has learned
+    trajectories: int  # of the teacher
 
     def __str__(self) -> str:
         states = f"{self.right:.0%} of new states and {self.known:.0%} of its own"
@@ -105,15 +86,7 @@ class Result:
 
 
 class Trainer:
-    """Trains players for a game within so many seconds.
-
-    Args:
-        game: The game.
-        history: How much of the path p(s) shows.
-        models: Names of the models to try.
-        seconds: The most that training takes.
-        told: Where progress is said.
-    """
+    """Trains players for a game on the best of some models, within so many seconds; p(s) shows so much `history`."""
 
     def __init__(
         self, game: GameFile, history: History, models: Sequence[str], seconds: float, told: ProgressLines

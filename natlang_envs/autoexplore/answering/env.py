@@ -92,15 +92,12 @@ class AutoExploreAnswerEnv(FileQuestionEnv[AnswerEpisode]):
         require_choice("form", form, FORMS)
         check_flag("search", search)
         if (repository is None) != (keys is None):
-            raise UsageError(
-                "a folder of your own needs repository, labels as dataset, and keys: leave out all or none"
-            )
+            raise UsageError("a folder of your own needs repository, labels as dataset, and keys: give all or none")
         if repository is not None and dataset is None:
             raise UsageError("a folder of your own needs labels: give their file as dataset")
         self._form: Form = form
         self._search = search
-        shipped = {**shipped_keys(), **{name: each.key for name, each in embedded_answers().items()}}
-        self._keys = shipped
+        self._keys = {**shipped_keys(), **{name: each.key for name, each in embedded_answers().items()}}
         if keys is not None and repository is not None and dataset is not None:
             own = read_own_labels(Path(dataset), open_repository(Path(repository)))
             self._keys = read_keys(Path(keys), [each.id for each in own])

@@ -62,19 +62,13 @@ _PAUSES = frozenset(",;:!?.")
 
 
 class Token(NamedTuple):
-    """A word, name or number of an answer.
+    """A word, name or number of an answer."""
 
-    Attributes:
-        text: What is compared: the stem of a word, a name in lower case, a number in its dimension's unit.
-        clause: Counts the commas and the like before it.
-        unit: Of a number its dimension, "" for a bare one; None for anything else.
-        named: Whether it is an atom by itself: a number, or a name such as `max_age` or `ValueError`. The "one" of "the
-            newest one", "a week" and "half" are numbers that are none.
-    """
-
-    text: str
-    clause: int
-    unit: str | None = None
+    text: str  # what is compared: the stem of a word, a name in lower case, a number in its dimension's unit
+    clause: int  # counts the commas and the like before it
+    unit: str | None = None  # of a number its dimension, "" for a bare one; None for anything else
+    # Whether it is an atom by itself: a number, or a name such as `max_age` or `ValueError`. The "one" of "the newest
+    # one", "a week" and "half" are numbers that are none.
     named: bool = False
 
 

@@ -70,9 +70,7 @@ def write_export(folder: Path, parts: Parts, digest: str, *, own: bool = False) 
         import pyarrow as arrow  # pyright: ignore[reportMissingImports, reportMissingTypeStubs]
         import pyarrow.parquet as parquet  # pyright: ignore[reportMissingImports, reportMissingTypeStubs]
     except ImportError:
-        raise UsageError(
-            "Parquet needs the package pyarrow: install it with pip install 'natlang-envs[data]'"
-        ) from None
+        raise UsageError("Parquet needs the package pyarrow: pip install 'natlang-envs[data]'") from None
     pa: Any = arrow
     pq: Any = parquet
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):

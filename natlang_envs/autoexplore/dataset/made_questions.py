@@ -132,18 +132,11 @@ def ways(repository: Repository) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 def made_labels(
     repository: Repository,
-    each: int = EACH,
-    limit: int | None = None,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    each: int = EACH,  # questions of a file at most
+    limit: int | None = None,  # questions in all at most; every file then has the same smaller number
+    progress: Callable[[int, int], None] = lambda done, total: None,  # is told how many files of how many are done
 ) -> list[Label]:
-    """Return labels of a repository that are made by rules, sorted by file and part.
-
-    Args:
-        repository: What is asked about.
-        each: Questions of a file at most.
-        limit: Questions in all at most; every file then has the same smaller number.
-        progress: Is told how many files of how many are done.
-    """
+    """Return labels of a repository that are made by rules, sorted by file and part."""
     found = dict(sorted(ways(repository)))
     if limit is not None and found:
         each = max(1, min(each, limit // len(found)))

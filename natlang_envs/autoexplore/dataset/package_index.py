@@ -86,9 +86,7 @@ class Index:
             from unearth.auth import MultiDomainBasicAuth
             from unearth.fetchers.sync import PyPIClient
         except ImportError:
-            raise UsageError(
-                "fetching needs the package unearth: install it with pip install 'natlang-envs[data]'"
-            ) from None
+            raise UsageError("fetching needs the package unearth: pip install 'natlang-envs[data]'") from None
         self._settings = chosen = settings or read_settings()
         options: dict[str, Any] = {"timeout": chosen.timeout, "follow_redirects": True}
         try:

@@ -102,10 +102,3 @@ class AutoExploreSearchEnv(FileQuestionEnv[SearchEpisode]):
         episode = self._episode
         find = shortest_plan if self._order == "lines" else ranked_plan
         return find(episode.view, episode.words, episode.shown, targets, self.steps_left) or []
-
-    def demonstration(self) -> list[str]:
-        """Return the plan with `cat` before `id`, so that evidence is read, where it is not yet and fits."""
-        *way, name = self.reference() or [""]
-        path = name.removeprefix("id ")
-        reads = name.startswith("id ") and path not in self._episode.shown and f"cat {path}" not in way
-        return [*way, f"cat {path}", name] if reads and len(way) + 2 <= self.steps_left else [*way, name]

@@ -22,17 +22,11 @@ _LINE = 100  # characters of a line that are shown
 
 
 class Hits(NamedTuple):
-    """What a search found: the files with most matching lines first, ties in the order of paths, at most ten.
+    """What a search found: the files with most matching lines first, ties in the order of paths, at most ten."""
 
-    Attributes:
-        lines: How many lines match in all files.
-        files: How many files have one.
-        best: The first ten.
-    """
-
-    lines: int
-    files: int
-    best: tuple[Hit, ...]
+    lines: int  # how many lines match in all files
+    files: int  # how many files have one
+    best: tuple[Hit, ...]  # the first ten
 
 
 class LineIndex:

@@ -40,11 +40,7 @@ class SearchMove(NamedTuple):
 class SearchView:
     """The lists, texts and commands of one question, made when they are first seen and shared in the process.
 
-    Args:
-        repository: Where the question is asked.
-        question: One line.
-        order: How the files of a list are sorted, see `AutoExploreSearchEnv`.
-        budget: The largest number of characters of a file that `cat` shows.
+    `order` sorts the files of a list, see `AutoExploreSearchEnv`; `cat` shows at most `budget` characters of a file.
     """
 
     def __init__(self, repository: Repository, question: str, order: Order, budget: int) -> None:

@@ -32,19 +32,13 @@ class FilePart(NamedTuple):
 
 
 class TargetFile(NamedTuple):
-    """A file that answers.
+    """A file that answers."""
 
-    Attributes:
-        path: Where it is.
-        part: The first part that shows evidence, from 0.
-        parts: How many it has.
-        evidence: What that part shows of labelled spans, or for a question without a label the line with most of its
-            words; empty where no part that can be reached has any.
-    """
-
-    path: str
-    part: int
-    parts: int
+    path: str  # where it is
+    part: int  # the first part that shows evidence, from 0
+    parts: int  # how many it has
+    # What that part shows of labelled spans, or for a question without a label the line with most of its words; empty
+    # where no part that can be reached has any
     evidence: tuple[str, ...]
 
 

@@ -106,10 +106,10 @@ def _parts_of(label: Label, repository: Repository) -> Iterator[tuple[str, int]]
             yield path, label.part or max(at, 0) // FILE_BUDGET + 1
 
 
-def folds_of(labels: Sequence[Label], folds: int, seed: int = 0) -> list[list[Label]]:
-    """Return labels in so many parts, drawn by a seed and their ids."""
+def folds_of(labels: Sequence[Label], folds: int) -> list[list[Label]]:
+    """Return labels in so many parts, drawn by their ids."""
     shuffled = sorted(labels, key=lambda label: label.id)
-    random.Random(seed).shuffle(shuffled)
+    random.Random(0).shuffle(shuffled)
     return [shuffled[fold::folds] for fold in range(folds)]
 
 
@@ -125,9 +125,9 @@ class RecallAccuracy(NamedTuple):
 
 
 def held_out(
-    counted: Counted, labels: Sequence[Label], folders: Mapping[str, Path], folds: int, seed: int = 0
+    counted: Counted, labels: Sequence[Label], folders: Mapping[str, Path], folds: int
 ) -> list[RecallAccuracy]:
-    parts_of_labels = folds_of(labels, folds, seed)
+    parts_of_labels = folds_of(labels, folds)
     ranks: dict[Wording, list[int]] = {wording: [] for wording in WORDINGS}
     parts: dict[Wording, list[bool]] = {wording: [] for wording in WORDINGS}
     names = [each.name for each in counted.known]

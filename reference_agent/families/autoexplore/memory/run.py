@@ -156,7 +156,7 @@ def known_games(
             drawn = sorted(labels, key=lambda label: hash_fraction(f"recall/{label.id}"))[:most]
             scale = Scale(WordJudge(memory.rarity), lift)
             kept: list[Kept] = []
-            for game in kept_games(memory, drawn, "natural", questions.folders, scale, PlanWeights().files):
+            for game in kept_games(memory, drawn, questions.folders, scale):
                 kept.append(game)
                 report(f"games of {name}", len(kept), len(drawn), sum(any(each.right) for each in kept) / len(kept))
             write_games(file, kept)

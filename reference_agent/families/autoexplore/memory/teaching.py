@@ -17,7 +17,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from natlang_envs.autoexplore.dataset.labels import Label, Wording
+from natlang_envs.autoexplore.dataset.labels import Label
 from natlang_envs.autoexplore.episode import HORIZON
 from natlang_envs.files import json_line, write_whole
 from natlang_envs.repository.navigation import navigation_of
@@ -36,40 +36,26 @@ _REMEMBERED_STATES = 100_000  # some 400 MB
 
 
 class Kept(NamedTuple):
-    """A question, and all that a game about it may show.
+    """A question, and all that a game about it may show."""
 
-    Attributes:
-        label: The question's id.
-        depth: Folders to enter for the nearest target.
-        right: Whether each candidate answers.
-        candidates: What memory brings to mind.
-        walk: Where a game begins; it knows the ways to the candidates.
-        judgements: What is said of the parts of each candidate, from the first.
-    """
-
-    label: str
-    depth: int
-    right: tuple[bool, ...]
-    candidates: tuple[Candidate, ...]
-    walk: Walk
-    judgements: tuple[tuple[Judgement, ...], ...]
+    label: str  # the question's id
+    depth: int  # folders to enter for the nearest target
+    right: tuple[bool, ...]  # whether each candidate answers
+    candidates: tuple[Candidate, ...]  # what memory brings to mind
+    walk: Walk  # where a game begins; it knows the ways to the candidates
+    judgements: tuple[tuple[Judgement, ...], ...]  # what is said of the parts of each candidate, from the first
 
 
 def kept_games(
-    memory: NameMemory,
-    labels: Sequence[Label],
-    wording: Wording,
-    folders: Mapping[str, Path],
-    scale: Scale,
-    files: int,
-    report: Callable[[], None] = lambda: None,
+    memory: NameMemory, labels: Sequence[Label], folders: Mapping[str, Path], scale: Scale
 ) -> Iterator[Kept]:
+    """Yield the games about questions in their natural wording."""
     names = [each.name for each in memory.known]
     for label in labels:
         known = memory.known[names.index(label.repository)]
-        question = label.asked(wording)
+        question = label.asked("natural")
         walk = Walk()
-        recalled = memory.recall(names.index(label.repository), question, files)
+        recalled = memory.recall(names.index(label.repository), question, SETTINGS.files)
         candidates, _ = located(recalled, known.files, WalkHistory(walk, {}, {}))
         shows = navigation_of(open_repository(folders[label.repository]), FILE_BUDGET)
         readings = [
@@ -83,7 +69,6 @@ def kept_games(
         judgements = tuple(tuple(map(scale, each)) for each in readings)
         right = tuple(each.path in label.targets for each in candidates)
         yield Kept(label.id, label.depth, right, tuple(candidates), walk, judgements)
-        report()
 
 
 def write_games(path: Path, games: Sequence[Kept]) -> None:
@@ -209,23 +194,18 @@ def _padded(rows: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
     return inputs, torch.arange(inputs.shape[1]) < sizes[:, None]
 
 
-class Drawn(NamedTuple):
-    """A game that was sampled: its decisions and its reward."""
-
-    decisions: list[GoalChoice]
-    reward: float
-
-
 def draw(
     policy: GoalPolicy,
     game: Kept,
     settings: PlanWeights,
     chance: torch.Generator,
-    cost: float = 1.0,
     met: dict[Hashable, tuple[list[FileGoal], Tensor]] | None = None,
     chances: dict[Hashable, Tensor] | None = None,
-) -> tuple[Drawn, PlayedGame]:
-    """Sample a game; `met` keeps goals and features for further games, `chances` what this policy makes of them."""
+) -> tuple[list[GoalChoice], PlayedGame]:
+    """Sample a game.
+
+    `met` keeps goals and features for further games, `chances` what this policy makes of them.
+    """
     taken: list[GoalChoice] = []
     met = {} if met is None else met
     chances = {} if chances is None else chances
@@ -246,8 +226,7 @@ def draw(
         taken.append(GoalChoice(inputs, chosen))
         return found[chosen]
 
-    played = play(game, chooser)
-    return Drawn(taken, reward_of(played, cost)), played
+    return taken, play(game, chooser)
 
 
 def reward_of(played: PlayedGame, cost: float) -> float:
@@ -280,16 +259,13 @@ def reinforce(
         advantages: list[float] = []
         won = 0
         for question in asked:
-            drawn = [
-                draw(policy, met[question], settings, chance, lessons.step, states, chances)
-                for _ in range(lessons.samples)
-            ]
-            rewards = torch.tensor([each.reward for each, _ in drawn]) / HORIZON
+            drawn = [draw(policy, met[question], settings, chance, states, chances) for _ in range(lessons.samples)]
+            rewards = torch.tensor([reward_of(played, lessons.step) for _, played in drawn]) / HORIZON
             won += sum(played.won for _, played in drawn)
-            for (each, _), advantage in zip(drawn, (rewards - rewards.mean()).tolist(), strict=True):
-                rows += [decision.inputs for decision in each.decisions]
-                chosen += [decision.chosen for decision in each.decisions]
-                advantages += [advantage] * len(each.decisions)
+            for (decisions, _), advantage in zip(drawn, (rewards - rewards.mean()).tolist(), strict=True):
+                rows += [each.inputs for each in decisions]
+                chosen += [each.chosen for each in decisions]
+                advantages += [advantage] * len(decisions)
         inputs, listed = _padded(rows)
         logits = policy(inputs).masked_fill(~listed, -torch.inf).log_softmax(1)
         said = logits[torch.arange(len(chosen)), torch.tensor(chosen)]
