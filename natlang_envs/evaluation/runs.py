@@ -92,8 +92,11 @@ def provenance(origin: str, agent: str) -> Provenance:
     started = getattr(sys.modules.get("__main__"), "__spec__", None)  # by python -m
     program = f"python -m {started.name.removesuffix('.__main__')}" if started else Path("".join(sys.argv[:1])).name
     command = " ".join([program, *sys.argv[1:]])
-    texts = ("".join(each if each.isprintable() else " " for each in text)[:_MAX_TEXT] for text in (agent, command))
-    return Provenance(origin, *texts, _commit(), digest)
+    return Provenance(origin, _printable(agent), _printable(command), _commit(), digest)
+
+
+def _printable(text: str) -> str:
+    return "".join(each if each.isprintable() else " " for each in text)[:_MAX_TEXT]
 
 
 def _commit() -> str:

@@ -87,25 +87,26 @@ def tokens_of(text: str) -> tuple[Token, ...]:
         value, unit = _value(word)
         before = found[-1] if found else None
         after, then = ([each.casefold() for each, _ in pieces[number + 1 : number + 3]] + ["", ""])[:2]
-        joined = before is not None and before.unit == "" and before.clause == clause
-        counted = joined and whole > 0 and Decimal(found[-1].text) == whole
+        joins = before is not None and before.unit == "" and before.clause == clause  # a number, with no comma between
+        counted = joins and whole > 0 and Decimal(found[-1].text) == whole
         if word in ("a", "an") and after in _A_UNIT and not (before and before.unit == ""):  # not "half an hour"
             found.append(Token("1", clause, "", False))
         elif word == "and" and counted and after in _NUMBER_WORDS and then not in _MULTIPLES:
             continue  # not "one hundred and two hundred"
         elif value is not None:
-            if joined and (_joins(pieces[number - 1][0], word) or (counted and word in _NUMBER_WORDS)):
+            tens = _NUMBER_WORDS.get(pieces[number - 1][0].casefold(), Decimal(0)) if joins else Decimal(0)
+            if word in _NUMBER_WORDS and (counted or (tens >= 20 and 0 < value < 10)):
                 value += Decimal(found.pop().text)  # twenty five
             else:
                 whole = Decimal(0)
             weak = word == "half" or (word == "one" and not _scale(after) and after not in _MULTIPLES)
             found.append(Token(_plain(value, word), clause, unit, not weak))
         elif word in _MULTIPLES:
-            times = Decimal(found.pop().text) if joined else Decimal(1)
-            more = whole if joined and whole < times else Decimal(0)
+            times = Decimal(found.pop().text if joins else 1)
+            more = whole if joins and whole < times else Decimal(0)
             whole = more + (times - more) * _MULTIPLES[word]
             found.append(Token(_plain(whole, ""), clause, "", True))
-        elif before and joined and (scale := _scale(word)) and word not in "$€£":
+        elif before and joins and (scale := _scale(word)) and word not in "$€£":
             found[-1] = before._replace(text=_plain(Decimal(before.text) * scale[1], ""), unit=scale[0])
         elif word not in _ARTICLES or quoted:
             named = _is_name(piece)
@@ -172,11 +173,6 @@ def _value(word: str) -> tuple[Decimal | None, str]:
 
 def _scale(word: str) -> tuple[str, Decimal] | None:
     return _SCALES.get(word) or (_SCALES.get(word.removesuffix("s")) if len(word) > 2 else None)
-
-
-def _joins(before: str, word: str) -> bool:
-    tens = _NUMBER_WORDS.get(before.casefold(), Decimal(0))
-    return word in _NUMBER_WORDS and tens >= 20 and 0 < _NUMBER_WORDS[word] < 10
 
 
 def _plain(value: Decimal, word: str) -> str:
