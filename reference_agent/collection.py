@@ -131,7 +131,7 @@ def collect(
     if not (isinstance(teacher, str) or callable(teacher)):
         raise UsageError(f"{teacher!r:.100} is no teacher: give a function of a Moment, or a registered name")
     if teacher == CHAT:
-        raise UsageError(f"a chat model is asked by a run: set teacher.name={CHAT!r} in its config, or give a function")
+        raise UsageError(f"a chat model is asked by a run: set teacher.name = {CHAT!r} there, or give a function")
     if reader is not None and not hasattr(reader, "list_actions"):
         raise UsageError(f"reader is {reader!r:.100}: give a model, such as load_model() returns")
     shown = shown_by(history, state)
@@ -242,7 +242,7 @@ def _play_until_enough(source: CollectionSetup, report: Report) -> list[Demonstr
     env = source.make_env()
     teacher = source.make_teacher(env, rng)
     if source.settings.restarts and not getattr(teacher, "restarts", False):
-        raise UsageError("collect.restarts has no effect with this teacher, which has no `restarts=True`: leave it out")
+        raise UsageError("collect.restarts has no effect on a teacher without `restarts = True`: leave it out")
     wanted, kept, examples = source.settings.trajectories, 0, 0
     played: list[Demonstration] = []
     seen: set[str] = set()

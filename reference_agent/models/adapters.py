@@ -58,7 +58,9 @@ class Adapter:
                 else:
                     self._players.add_adapter(name, settings)
         except ValueError as error:
-            raise UsageError(f"model.lora_targets={config.lora_targets!r} fits no layer: {first_line(error)}") from None
+            raise UsageError(
+                f"model.lora_targets = {config.lora_targets!r} fits no layer: {first_line(error)}"
+            ) from None
         mine = re.compile(rf"\.lora_\w+\.{re.escape(name)}(\.|$)")
         weights = list(model.named_parameters())
         self.parameters: list[torch.nn.Parameter] = [weight for path, weight in weights if mine.search(path)]

@@ -101,7 +101,7 @@ def test_an_adapter_reads_back_on_its_own_base_only(model: LanguageModel, base: 
     with torch.no_grad():
         model_elsewhere = LanguageModel.load(base)
         model_elsewhere.model.get_input_embeddings().weight[0, 0] += 1
-    with pytest.raises(UsageError, match="of another base model"):
+    with pytest.raises(UsageError, match="of another base: use"):
         model_elsewhere.with_adapter("policy", LORA, folder)
     (folder / WEIGHTS).write_bytes(b"half")
     with pytest.raises(UsageError, match="is damaged or holds no adapter"):

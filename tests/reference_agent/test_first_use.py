@@ -252,7 +252,7 @@ def test_a_teacher_that_misses_its_goals_is_told_apart_from_a_split_that_is_too_
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     settings = CollectConfig(trajectories=40, policy_trajectories=40, negatives=0)
-    with pytest.raises(UsageError, match=r"^this split has \d+ tasks and no more"):
+    with pytest.raises(UsageError, match=r"^this split has only \d+ tasks"):
         collect(treasure_hunt, "oracle", settings)
     with pytest.raises(UsageError, match=r"^none of 29 trajectories reached its goal"):
         collect(treasure_hunt, lambda moment: ("Well.", moment.commands[0]), settings)
