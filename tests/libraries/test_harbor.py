@@ -12,7 +12,7 @@ pytest.importorskip("harbor", reason="Harbor is not installed: run `make librari
 from harbor.models.task.task import Task
 
 from natlang_envs.change.harbor import write_tasks
-from tests.natlang_envs.autoexplore.test_harbor import changes, questions
+from tests.natlang_envs.change.test_harbor import changes, questions
 
 
 def lint(*folders: Path) -> tuple[int, str]:
