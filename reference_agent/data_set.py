@@ -120,7 +120,7 @@ def read_card(path: Path) -> Card:
     try:
         return Card(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as error:
-        raise UsageError(f"{path} is no data card ({reason(error)}): delete its folder to collect again") from None
+        raise UsageError(f"{path} is no card ({reason(error)}): delete its folder to collect again") from None
 
 
 def describe(card: Card) -> str:
