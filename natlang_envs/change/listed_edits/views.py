@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import groupby
 from typing import Literal, NamedTuple
 
@@ -44,9 +44,20 @@ _LAST: Effects = {each: CommandEffect(each) for each in ("undo", "test", "submit
 
 
 class ChangeView:
-    """One page: texts above and below the lines of a source, by number, and what its commands do. A folder has none."""
+    """One page.
 
-    __slots__ = ("_head", "_tail", "effects", "key", "lines", "listed", "text")
+    Args:
+        key: Its key.
+        head: The text above the lines.
+        lines: Lines of a source by number, none of a folder.
+        tail: The text below them.
+        effects: What each command of this page does.
+
+    Attributes:
+        text: The page in words, where nothing that it shows is edited.
+    """
+
+    __slots__ = ("_head", "_listed", "_tail", "effects", "key", "lines", "text")
 
     def __init__(self, key: Key, head: str, lines: Mapping[int, str], tail: str, effects: Effects) -> None:
         self.key = key
@@ -54,20 +65,23 @@ class ChangeView:
         self.lines = {number: _numbered(number, text) for number, text in lines.items()}
         self._head = [head]
         self._tail = [tail] if tail else []
-        self.text = "\n".join([*self._head, *self.lines.values(), *self._tail])  # where nothing that it shows is edited
-        self.listed = cache(self._listed)
+        self.text = "\n".join([*self._head, *self.lines.values(), *self._tail])
+        self._listed: dict[tuple[bool, bool], tuple[tuple[str, ...], Effects]] = {}
 
     def text_with(self, number: int, text: str) -> str:
         """Return the page in words, with another text of a line."""
         shown = {**self.lines, number: _numbered(number, text)}
         return "\n".join([*self._head, *shown.values(), *self._tail])
 
-    def _listed(self, edited: bool, tests: bool) -> tuple[tuple[str, ...], Effects]:
+    def listed(self, edited: bool, tests: bool) -> tuple[tuple[str, ...], Effects]:
         """Return the commands: those of the page, `undo` and `submit` if `edited`, `test` while `tests` are left."""
-        left_out = {*(() if edited else (UNDO, SUBMIT)), *(() if tests else (TEST,))}
-        last = {name: effect for name, effect in _LAST.items() if name not in left_out}
-        effects = {**self.effects, **last}
-        return tuple(effects), effects
+        found = self._listed.get((edited, tests))
+        if found is None:
+            left_out = {*(() if edited else (UNDO, SUBMIT)), *(() if tests else (TEST,))}
+            last = {name: effect for name, effect in _LAST.items() if name not in left_out}
+            effects = {**self.effects, **last}
+            found = self._listed[edited, tests] = tuple(effects), effects
+        return found
 
 
 def _numbered(number: int, text: str) -> str:
@@ -129,7 +143,10 @@ class EditedLine(NamedTuple):
 class EditableSource:
     """A source that can be edited: its edits, and the views of its pages and lines, made when they are first seen.
 
-    `home` is the page of its folder that lists it.
+    Args:
+        path: Its path in the repository.
+        text: Its text.
+        home: The page of its folder that lists it.
     """
 
     def __init__(self, path: str, text: str, home: int) -> None:
@@ -137,8 +154,8 @@ class EditableSource:
         self.text = text
         self.lines: list[str] = text.removesuffix("\n").split("\n")
         self._home: Key = ("folder", path.rpartition("/")[0], 0, home)
-        self.view = cache(self._view)
-        self.edited = cache(self._edited)
+        self._views: dict[Key, ChangeView] = {}
+        self._edited: dict[int, EditedLine] = {}
 
     @cached_property
     def edits(self) -> list[Edit]:
@@ -166,16 +183,26 @@ class EditableSource:
         """Return the page with a line, or -1 where there is none."""
         return next((page for page, lines in enumerate(self.pages) if line in lines), -1)
 
-    def _edited(self, number: int) -> EditedLine:
+    def edited(self, number: int) -> EditedLine:
         """Return the line that an edit changes, and what it reads then."""
-        edit = self.edits[number]
-        line, begins = self.lines[edit.line - 1], self.text.rfind("\n", 0, edit.start) + 1
-        text = line[: edit.start - begins] + edit.new + line[edit.end - begins :]
-        return EditedLine(edit.line, text, cut(text, edit.start - begins).strip())
+        found = self._edited.get(number)
+        if found is None:
+            edit = self.edits[number]
+            line, begins = self.lines[edit.line - 1], self.text.rfind("\n", 0, edit.start) + 1
+            text = line[: edit.start - begins] + edit.new + line[edit.end - begins :]
+            found = self._edited[number] = EditedLine(edit.line, text, cut(text, edit.start - begins).strip())
+        return found
 
-    def _view(self, key: Key) -> ChangeView:
-        """Return a view; raise `KeyError` if there is none of this key."""
-        return self._line(key) if key[0] == "line" else self._page(key)
+    def view(self, key: Key) -> ChangeView:
+        """Return a view.
+
+        Raises:
+            KeyError: There is none of this key.
+        """
+        found = self._views.get(key)
+        if found is None:
+            found = self._views[key] = self._line(key) if key[0] == "line" else self._page(key)
+        return found
 
     def _to_page(self, page: int) -> CommandEffect:
         return CommandEffect("go", ("file", self.path, 0, page), feedback=f"You see {self._where(page)} now.")
