@@ -1,7 +1,7 @@
 # `make demo` and `make test` are all a fresh clone needs; each builds .venv first.
 PYTHON ?= python3
 # For two cores: some tests wait, and `make test` has one process more, for the agent's tests.
-WORKERS ?= 3
+WORKERS ?= 4
 
 VENV := .venv
 BIN := $(VENV)/bin
