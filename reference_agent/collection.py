@@ -131,7 +131,7 @@ def collect(
     if not (isinstance(teacher, str) or callable(teacher)):
         raise UsageError(f"{teacher!r:.100} is no teacher: give a function of a Moment, or a registered name")
     if teacher == CHAT:
-        raise UsageError(f"a chat model is asked by a run: set teacher.name = {CHAT!r} there, or give a function")
+        raise UsageError(f"a chat model is asked by a run: set teacher.name = {CHAT!r} in its config, or give one")
     if reader is not None and not hasattr(reader, "list_actions"):
         raise UsageError(f"reader is {reader!r:.100}: give a model, such as load_model() returns")
     shown = shown_by(history, state)

@@ -23,7 +23,7 @@ from natlang_envs.sandbox.changes.work_folder import TooMuch, WorkFolder
 from natlang_envs.sandbox.commands.context import CommandContext, CommandError, Output, resolve_target
 from natlang_envs.sandbox.commands.parser import CommandLine, ParseError, parse
 from natlang_envs.sandbox.commands.table import NATIVE, answer
-from natlang_envs.sandbox.commands.writing import reason, redirect, write_edits
+from natlang_envs.sandbox.commands.writing import redirect, refusal, write_edits
 from natlang_envs.sandbox.isolation.child import REFUSED
 from natlang_envs.sandbox.isolation.environments import find_environment
 from natlang_envs.sandbox.isolation.isolation import Completed, Isolation, Limits, find_isolation
@@ -194,7 +194,7 @@ class AutoExploreSandbox:
         except (EditError, CommandError, RepositoryChanged) as error:
             return CommandResult("", f"{error}\n", 1)
         except (OSError, KeyError) as error:
-            return CommandResult("", f"{reason(error)}\n", 1)
+            return CommandResult("", f"{refusal(error)}\n", 1)
         return CommandResult("".join(f"{line}\n" for line in written), "", 0)
 
     def _parsed(self, command_line: str) -> CommandLine:
@@ -356,7 +356,7 @@ class AutoExploreSandbox:
         try:
             write_whole(Path(path), b"".join(patch(self.changed_files())))
         except OSError as error:
-            raise UsageError(f"the patch cannot be written to {str(path)!r} ({reason(error)})") from None
+            raise UsageError(f"the patch cannot be written to {str(path)!r} ({refusal(error)})") from None
 
     @_in_turn
     def snapshot(self) -> SandboxState:

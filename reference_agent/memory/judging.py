@@ -158,6 +158,7 @@ class Scale:
 
     def __init__(self, words: WordJudge, lift: LiftJudge | None = None) -> None:
         self._words, self._lift = words, lift
+        self._known: dict[ShownPart, Judgement] = {}  # an agent weighs all that was shown again at each step
 
     def prepare(self, readings: Sequence[ShownPart]) -> None:
         """Compute the lifts of readings together; on a CPU that is no faster."""
@@ -169,7 +170,11 @@ class Scale:
         return Judgement(self._words(reading))
 
     def __call__(self, reading: ShownPart) -> Judgement:
-        return Judgement(self._words(reading), self._lift(reading) if self._lift is not None else 0.0)
+        found = self._known.get(reading)
+        if found is None:
+            lift = self._lift(reading) if self._lift is not None else 0.0
+            found = self._known[reading] = Judgement(self._words(reading), lift)
+        return found
 
 
 def _begin(reading: ShownPart) -> str:

@@ -45,7 +45,16 @@ from reference_agent.families.autoexplore.memory.teaching import (
     teach,
 )
 from reference_agent.memory.exploring import LOOKED_AT, NameHopes, around
-from reference_agent.memory.judging import LiftJudge, Scale, ShownPart, WordJudge, read_table, shown_text, window_of
+from reference_agent.memory.judging import (
+    Judgement,
+    LiftJudge,
+    Scale,
+    ShownPart,
+    WordJudge,
+    read_table,
+    shown_text,
+    window_of,
+)
 from reference_agent.memory.names import Known, NameMemory
 from reference_agent.memory.plan import PlanWeights
 from reference_agent.memory.player import MEMORY, POLICY, RecallAgent, load, load_sampling
@@ -293,6 +302,14 @@ def test_a_model_judges_by_how_much_likelier_a_text_makes_the_question(tmp_path:
     readings = [ShownPart("Why so?", "a.md", 1, text) for text in ("Because.", "Nothing.")]
     assert judge.many(readings) == pytest.approx([judge(each) for each in readings], abs=1e-3)
     assert len(json.loads((tmp_path / "lifts.jsonl").read_text().splitlines()[0])["key"]) == 16
+
+
+def test_a_text_is_weighed_once():
+    weighed: list[ShownPart] = []
+    scale = Scale(lambda reading: float(len(weighed.append(reading) or weighed)))  # type: ignore[arg-type]
+    reading = ShownPart("Why so?", "a.md", 1, "Because.")
+    assert scale(reading) == scale(reading) == Judgement(1.0)
+    assert weighed == [reading]
 
 
 def test_what_the_agent_cannot_load_is_one_line(tmp_path: Path, memory: NameMemory):

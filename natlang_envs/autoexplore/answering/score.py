@@ -101,6 +101,7 @@ def score_answer(
     return replace(score, cited=_supported(label, key, given, lines or partial(fetched_lines, label.repository)))
 
 
+@lru_cache(maxsize=1_024)
 def fetched_lines(repository: str, path: str) -> tuple[str, ...]:
     """Return the lines of a file of a fetched repository."""
     return file_lines(open_repository(repository_folder(repository)), path)

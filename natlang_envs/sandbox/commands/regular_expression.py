@@ -56,7 +56,7 @@ class _Node(NamedTuple):
     fits: Fits | None = None
     text: str = ""  # the character, or the name of the assertion
     least: int = 0
-    most: int | None = None  # without end
+    most: int | None = None  # None: without end
 
 
 def _one(fits: Fits, text: str = "") -> _Node:

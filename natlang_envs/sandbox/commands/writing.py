@@ -175,7 +175,8 @@ def _after(text: str, steps: list[list[object]]) -> str:
     return "\n".join(json.loads(done.stdout) + ending)
 
 
-def reason(error: OSError | KeyError) -> str:
+def refusal(error: OSError | KeyError) -> str:
+    """Return why a file cannot be read or written, in the words of a shell."""
     if isinstance(error, KeyError):  # a program removed the folder
         return MISSING
     return os.strerror(error.errno) if error.errno else "Input/output error"
@@ -190,7 +191,7 @@ def redirect(files: Overlay, target: str, content: bytes, append: bool) -> str:
             content = files.part(target, 0, size) + content
         files.write(target, content)
     except (OSError, KeyError) as error:
-        return reason(error)
+        return refusal(error)
     return ""
 
 
