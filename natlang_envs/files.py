@@ -99,21 +99,26 @@ def remove_leftovers(folder: Path) -> None:
                 os.close(opened)
 
 
-def _begin(folder: Path, make: Callable[[Path], int]) -> tuple[Path, int]:
+def _begin(folder: Path, make: Callable[[Path], int | None]) -> tuple[Path, int]:
     """Return the path of a new unfinished file or folder, and the descriptor that holds its lock, or -1."""
     remove_leftovers(folder)
     while True:
         path = folder / f".{secrets.token_hex(8)}.unfinished"
-        opened = make(path)
-        # Between these two lines another process may have taken it for a leftover.
+        # Until it is locked, another process may take it for a leftover.
+        if (opened := make(path)) is None:
+            continue
         if opened < 0 or (lock(opened) is not False and path.exists()):
             return path, opened
         os.close(opened)
 
 
-def _new_folder(path: Path) -> int:
+def _new_folder(path: Path) -> int | None:
+    """Make a folder, and return its descriptor, or -1; None where it was removed before it could be opened."""
     path.mkdir()
-    return -1 if os.name == "nt" else os.open(path, os.O_RDONLY | _SAFE)
+    try:
+        return -1 if os.name == "nt" else os.open(path, os.O_RDONLY | _SAFE)
+    except FileNotFoundError:
+        return None
 
 
 def make_folder(folder: Path) -> None:

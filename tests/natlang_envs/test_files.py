@@ -104,6 +104,25 @@ def test_a_folder_is_whole_or_not_there(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [target]
 
 
+def test_a_folder_that_another_process_took_for_a_leftover_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    removed: list[Path] = []
+    real = os.open
+
+    def late(path: Path, *rest: int) -> int:
+        if not removed and str(path).endswith(".unfinished"):
+            removed.append(path)
+            path.rmdir()
+        return real(path, *rest)
+
+    monkeypatch.setattr(os, "open", late)
+    with whole_folder(tmp_path / "made") as folder:
+        (folder / "note").write_text("all")
+    assert removed
+    assert [each.name for each in tmp_path.iterdir()] == ["made"]
+
+
 @pytest.mark.parametrize("module", ["pip", "json", "subprocess"])
 def test_nothing_in_the_current_folder_or_in_python_variables_is_imported(
     module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
