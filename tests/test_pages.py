@@ -75,7 +75,7 @@ NOT_RUN = (
     Left("reflect_rl.md", r"reflect-rl train|natlang evaluate", HOURS),
     Left("reflect_rl_library.md", r"reflect-rl train", HOURS),
 )
-LONG = ("own_repository.md", "submit.md")  # pages that take more than ten seconds
+LONG = ("evaluate.md", "own_repository.md", "reflect_rl_library.md", "submit.md")  # pages that take long
 SLOW = {
     "autoexplore.md": r"natlang data (verify|check|stats)$",
     "evaluate.md": r".* --concurrency 16",

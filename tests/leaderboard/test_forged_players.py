@@ -119,9 +119,10 @@ def files_of_others(here: Path) -> str:
 @pytest.mark.parametrize(
     "change",
     [
-        *(changed_weights, a_link_to_a_player, files_of_others),
-        pytest.param(another_reflector, marks=pytest.mark.slow),
-        *(pytest.param(each, marks=pytest.mark.slow) for each in (another_player, the_policy_before_rl)),
+        changed_weights,
+        *(pytest.param(each, marks=pytest.mark.slow) for each in (a_link_to_a_player, files_of_others)),
+        *(pytest.param(each, marks=pytest.mark.slow) for each in (another_reflector, another_player)),
+        pytest.param(the_policy_before_rl, marks=pytest.mark.slow),
     ],
     ids=lambda change: change.__name__,
 )

@@ -234,10 +234,10 @@ def success_rate(agent: Agent, env_id: str, horizon: int, runs: int) -> float:
     ("agent", "env_id", "horizon", "low", "high"),
     [
         # The seeds are fixed, so nothing here is left to chance. The bands are wide enough for other random numbers.
-        (RandomAgent(), PICKUP, 15, 0.007, 0.02),
         (RandomLegalAgent(), PICKUP, 15, 0.09, 0.14),
-        (RandomAgent(), DROPOFF, 30, 0.0, 0.002),
-        (RandomLegalAgent(), DROPOFF, 30, 0.005, 0.025),
+        pytest.param(RandomAgent(), PICKUP, 15, 0.007, 0.02, marks=pytest.mark.slow),
+        pytest.param(RandomAgent(), DROPOFF, 30, 0.0, 0.002, marks=pytest.mark.slow),
+        pytest.param(RandomLegalAgent(), DROPOFF, 30, 0.005, 0.025, marks=pytest.mark.slow),
     ],
 )
 def test_chance_wins_rarely(agent: Agent, env_id: str, horizon: int, low: float, high: float) -> None:

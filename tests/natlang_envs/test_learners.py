@@ -163,6 +163,7 @@ def test_numbers_stand_for_the_commands_after_a_restore(id: str) -> None:
 
 
 @TORCH
+@pytest.mark.slow
 def test_a_transformer_encodes_too() -> None:
     pytest.importorskip("transformers")
     from reference_agent.tiny.making import tiny_folder

@@ -28,6 +28,7 @@ from natlang_envs.evaluation.live import find_round
 from natlang_envs.evaluation.runner import score_run
 from tests.natlang_envs.test_cli import natlang, refused
 from tests.strategies import examples
+from tests.support.slow import slow_unless
 
 TASKS = 200
 TAXI, HOUSE = "dangerous-taxi-pickup-cities/v1", "alfworld-generated/v1"
@@ -47,7 +48,7 @@ def test_each_board_says_whether_it_is_live_or_for_development_and_why() -> None
         why_development("alfworld-generatd/v1")
 
 
-@pytest.mark.parametrize("board", live_boards())
+@pytest.mark.parametrize("board", slow_unless(lambda number: number < 2, live_boards()))
 def test_a_rounds_tasks_are_new_and_can_be_won(board: str) -> None:
     static, made = load_protocol(board), live_protocol(Round(board, "2026-12"), "a made-up beacon")
     assert (made.name, made.env_id, made.kwargs, made.horizon, made.runs) == (
@@ -107,6 +108,7 @@ def test_a_round_that_cannot_be_drawn_is_refused(arguments: tuple[str, ...], wor
     assert words in refused("protocol", "live", *arguments)
 
 
+@pytest.mark.slow
 def test_a_round_is_drawn_evaluated_and_replayed_by_commands(tmp_path: Path) -> None:
     file, run = tmp_path / "round.json", str(tmp_path / "run")
     live = ("protocol", "live", TAXI, "--beacon", "beacon", "--month", "2026-12")

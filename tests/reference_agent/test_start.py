@@ -69,7 +69,7 @@ def without_teacher(text: str) -> tuple[str, str]:
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(each.stem, marks=() if each.stem in ("keys", "soup") else pytest.mark.slow)
+        pytest.param(each.stem, marks=() if each.stem == "keys" else pytest.mark.slow)
         for each in sorted(GAMES.glob("*.py"))
     ],
 )
@@ -210,6 +210,7 @@ def run(*arguments: str) -> tuple[int, str]:
     return done.exit_code, done.output
 
 
+@pytest.mark.slow
 def test_a_trained_game_has_a_protocol_and_a_board_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     made = TriedPlayers("tiny", Players.of(history=0), SFTConfig(steps=1), PolicySFTConfig(steps=1), True)
     monkeypatch.setattr(Trainer, "train", lambda self: (made, Result(0.1, 0.5, 1.0, FOLLOWS, 25)))

@@ -37,6 +37,7 @@ def protocol(**kwargs: object) -> Protocol:
     return Protocol("answers/v1", "NatLang/AutoExplore-Answer-v0", given, 20, 1, episodes, "Embedded questions.")
 
 
+@pytest.mark.slow
 def test_it_learns_to_answer_what_it_was_taught(trained: list[TrainedJudge]) -> None:
     from natlang_judges.quoter.agent import QUOTER
 

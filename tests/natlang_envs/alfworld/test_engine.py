@@ -316,10 +316,12 @@ def test_real_rooms_can_be_wandered_through_in_both_grammars() -> None:
         assert (other.commands, other.won) == (world.commands, world.won)
 
 
-# Each goal in one grammar of three.
+# Every second goal, in one grammar of three.
 @needs_textworld
 @pytest.mark.parametrize(
-    ("goal", "grammar"), slow_unless(lambda number: number % 3 == number // 3 % 3, KITCHENS), ids=str
+    ("goal", "grammar"),
+    slow_unless(lambda n: n % 3 == n // 3 % 3 and n % 2 == 0, KITCHENS),
+    ids=str,
 )
 def test_the_kitchen_is_played_as_by_the_real_engine(goal: str, grammar: str) -> None:
     from natlang_envs.alfworld.textworld.backend import TextWorldWorld

@@ -85,6 +85,7 @@ def test_tests_can_be_taken_out(name: str) -> None:
         assert [name for name, *_ in functions_in(without(text, names[1::2]))] == names[::2]
 
 
+@pytest.mark.slow
 def test_every_code_task_is_of_its_repository_and_tells_no_place() -> None:
     everything = [each for split in ("train", "validation", "test") for each in code_tasks(split).values()]
     assert len({each.id for each in everything}) == len(everything)
@@ -151,6 +152,7 @@ def test_splits_hold_what_they_say() -> None:
 def _check(check: Check) -> Any:
     """Return a check, as slow where it starts many sandboxes."""
     many = ("instances_are_independent", "async_equals_sync", "same_episodes_in_another_process")
+    many += ("same_seed_same_episodes", "snapshots_restore_in_another_process")
     many += ("samples_are_admissible", "plans_succeed", "snapshots_change_nothing", "infos_are_complete")
     slow = check.__name__.startswith("vector_") or check.__name__ in many
     return pytest.param(check, marks=pytest.mark.slow if slow else ())

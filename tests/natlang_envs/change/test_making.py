@@ -10,7 +10,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -353,13 +352,9 @@ def test_a_repository_without_tests_or_sources_is_refused(tmp_path: Path) -> Non
         open_tested(tmp_path / "bad")
 
 
-def _service(folder: Path) -> Any:
-    """Return a service, all but one as slow: each runs its tests many times."""
-    return pytest.param(folder, id=folder.name, marks=() if folder.name == "roast-plan" else pytest.mark.slow)
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "folder", [_service(path) for path in sorted(SERVICES.iterdir()) if (path / "README.md").exists()]
+    "folder", [path for path in sorted(SERVICES.iterdir()) if (path / "README.md").exists()], ids=lambda path: path.name
 )
 def test_a_service_is_of_the_size_and_its_tests_pass_in_any_order(folder: Path) -> None:
     subject = open_tested(folder)

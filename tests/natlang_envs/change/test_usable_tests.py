@@ -109,6 +109,7 @@ def test_slow_tests_are_left_out_until_the_rest_fits(good: Path) -> None:
     assert len(tests) == len(NAMES) + 2
 
 
+@pytest.mark.slow
 def test_all_kinds_at_once_are_left_out_and_the_rest_makes_tasks(good: Path, tmp_path: Path) -> None:
     write(good, {f"tests/test_{kind}.py": text for kind, (text, _) in BAD.items()})
     write(good, {"broken.py": "def f(:\n", "latin.py": b"x = '\xff'\n", "carriage.py": b"x = 1\ry = 2\n"})
