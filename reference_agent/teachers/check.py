@@ -15,7 +15,8 @@ from reference_agent.run.config import CollectConfig
 from reference_agent.teachers.base import named_commands, unseen_names
 
 _log = logging.getLogger(__name__)
-_DENIED = re.compile(r"\b[Nn]o [^.]*")  # "no wall between columns 3 and 4": what is not there cannot be shown
+# "no wall between columns 3 and 4": what is not there cannot be shown. A sentence does not end inside "v5.1.0.rst".
+_DENIED = re.compile(r"\b[Nn]o (?:[^.]|\.(?=\w))*")
 _NUMBER = re.compile(r"'[\d.]+' is not shown(, |$)")  # which may be computed from what is shown
 _SHOWN = ("names", "quotes", "regrets")  # the rules on what p(s) shows
 _LONG = 200  # characters of an example in a table

@@ -190,9 +190,8 @@ def test_the_check_finds_what_is_not_shown() -> None:
         ),
     ):
         assert [row.rule for row in check_demonstrations([replace(right, **change)]) if row.faults][-1] == rule
-    assert not [
-        row for row in check_demonstrations([replace(right, reflection="No desk 2. take lamp 3.")]) if row.faults
-    ]
+    for true in ("No desk 2. take lamp 3.", "No lamp in v5.1.0.rst. take lamp 3."):
+        assert not [row for row in check_demonstrations([replace(right, reflection=true)]) if row.faults]
     computed = replace(right, reflection="3 and 39 are 42. take lamp 3.")
     assert rows([computed])["names"].faults == 1
     assert what_can_be_known([computed])[:3] == (1, 0, 0), "a number may be computed"
