@@ -1,4 +1,4 @@
-"""Judges of a shown text: how well it answers a question, by words or by a language model that nobody tuned.
+"""Judges of a shown text: how well it answers a question, by words or by a language model.
 
 A judge is asked for a number; only the order of the numbers of one question matters.
 """
@@ -8,9 +8,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from math import fsum, sqrt
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
 from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
@@ -20,6 +21,7 @@ from reference_agent.memory.names import words_asked
 PRECISION = "bf16"  # half the time of fp32 where a CPU computes in it
 WINDOW = 1_000  # characters of a shown text that a language model reads: those around most of the question's words
 Rarity = Callable[[str], float]
+T = TypeVar("T")
 
 
 class ShownPart(NamedTuple):
@@ -32,10 +34,18 @@ class ShownPart(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """What is said of a shown text: its share of the question's words, and the lift, 0 without a model."""
+    """What is said of a shown text: its share of the question's words, and what a model says, 0 without one."""
 
     words: float
-    lift: float = 0.0
+    lift: float = 0.0  # the lift, or the logits of `EvidenceJudge`
+
+
+class ModelJudge(Protocol):
+    """A judge that reads with a language model."""
+
+    def __call__(self, reading: ShownPart) -> float: ...
+
+    def many(self, readings: Sequence[ShownPart]) -> list[float]: ...
 
 
 def shown_text(feedback: str) -> str:
@@ -86,82 +96,107 @@ class WordJudge:
         return sum(rare * ((word in near) + (word in whole)) / 2 for word, rare in wanted.items()) / total
 
 
-class LiftJudge:
-    """Judges by how much likelier a text makes a question: the lift, over the root of the question's tokens.
+class Reader(Generic[T]):
+    """Reads texts with a language model, each once.
 
-    `model` is a name or folder of a causal language model; `table`, a file of lifts that were computed before (JSON
-    lines), to which new ones are added; `device` and `precision` are as in `ModelConfig`.
+    `model` is a name or folder of a causal language model; `table`, a file of what was computed before (JSON lines), to
+    which new rows are added; `device` and `precision` are as in `ModelConfig`.
     """
+
+    _field = ""  # what a row of the table calls the value
 
     def __init__(self, model: str, table: Path | None = None, device: str = "cpu", precision: str = PRECISION) -> None:
         self.name = model
         self._settings = (device, precision)
         self._table = table
-        self._model: Any = None
-        self._alone: dict[str, float] = {}  # the logarithm of a question's probability without a text
-        self._known = read_table(table, f"{model} {precision}") if table else {}
+        kept = read_table(table, f"{model} {precision}", self._field, self._decoded) if table else {}
+        self._known: dict[str, T] = kept
 
-    def __call__(self, reading: ShownPart) -> float:
-        """Return the lift over the root of the question's tokens; it does not depend on what else is asked."""
-        return self.many([reading])[0]
-
-    def many(self, readings: Sequence[ShownPart]) -> list[float]:
-        """Return the lifts of readings, which are computed together as far as they are new."""
+    def many(self, readings: Sequence[ShownPart]) -> list[T]:
+        """Return the values of readings; new ones are computed together."""
         keys = [_key(each) for each in readings]
         new = {key: each for key, each in zip(keys, readings, strict=True) if key not in self._known}
         if new:
-            lifts = self._lifts(list(new.values()))
-            self._known.update(zip(new, lifts, strict=True))
+            self._known.update(zip(new, self._compute(list(new.values())), strict=True))
             if self._table is not None:
                 model = f"{self.name} {self._settings[1]}"
                 rows = [
-                    {"key": key, "model": model, "lift": self._known[key], **each._asdict(), "text": len(each.text)}
+                    {"key": key, "model": model, self._field: self._encoded(self._known[key])}
+                    | {**each._asdict(), "text": len(each.text)}
                     for key, each in new.items()
                 ]
                 with self._table.open("a", encoding="utf-8") as file:
                     file.write("".join(json.dumps(row) + "\n" for row in rows))
         return [self._known[key] for key in keys]
 
-    def _lifts(self, readings: Sequence[ShownPart]) -> list[float]:
+    def _compute(self, readings: Sequence[ShownPart]) -> list[T]:
+        raise NotImplementedError
+
+    @staticmethod
+    def _encoded(value: T) -> Any:
+        return value
+
+    @staticmethod
+    def _decoded(value: Any) -> T:
+        return value
+
+    @cached_property
+    def model(self) -> Any:
+        from reference_agent.models.language_model import LanguageModel
+        from reference_agent.models.named import model_source
+        from reference_agent.models.saycan import SayCanPolicy
+        from reference_agent.run.config import ModelConfig
+
+        device, precision = self._settings
+        config = ModelConfig(device=device, precision=precision)
+        model = SayCanPolicy(LanguageModel.load(model_source(self.name), config), ends=False)
+        model.model.eval()
+        return model
+
+
+class LiftJudge(Reader[float]):
+    """Judges by how much likelier a text makes a question: the lift, over the root of the question's tokens."""
+
+    _field = "lift"
+
+    def __init__(self, model: str, table: Path | None = None, device: str = "cpu", precision: str = PRECISION) -> None:
+        super().__init__(model, table, device, precision)
+        self._alone: dict[str, float] = {}  # the logarithm of a question's probability without a text
+
+    def __call__(self, reading: ShownPart) -> float:
+        """Return the lift over the root of the question's tokens; it does not depend on what else is asked."""
+        return self.many([reading])[0]
+
+    @staticmethod
+    def _decoded(value: Any) -> float:
+        return float(value)
+
+    def _compute(self, readings: Sequence[ShownPart]) -> list[float]:
         import torch
 
-        model = self._loaded()
+        model = self.model
         asked = [f" {each.question}" for each in readings]
         with torch.no_grad():
             alone = [each for each in dict.fromkeys(asked) if each not in self._alone]
             if alone:
                 logits = model.choice_logits(["A question:"] * len(alone), [[each] for each in alone])[:, 0]
                 self._alone.update(zip(alone, logits.tolist(), strict=True))
-            prompts = [f"{_begin(each)}A question that this text answers:" for each in readings]
-            behind = model.choice_logits(prompts, [[each] for each in asked])[:, 0].tolist()
+            behind = model.choice_logits(list(map(prompt_of, readings)), [[each] for each in asked])[:, 0].tolist()
         return [
             round((after - self._alone[each]) / sqrt(model.count(each)), 4)
             for after, each in zip(behind, asked, strict=True)
         ]
 
-    def _loaded(self) -> Any:
-        if self._model is None:
-            from reference_agent.models.language_model import LanguageModel
-            from reference_agent.models.named import model_source
-            from reference_agent.models.saycan import SayCanPolicy
-            from reference_agent.run.config import ModelConfig
-
-            device, precision = self._settings
-            config = ModelConfig(device=device, precision=precision)
-            self._model = SayCanPolicy(LanguageModel.load(model_source(self.name), config), ends=False)
-            self._model.model.eval()
-        return self._model
-
 
 class Scale:
-    """Weighs a shown text by words, and by a model's lift where there is a model."""
+    """Weighs a shown text by words, and by what a model says where there is a model."""
 
-    def __init__(self, words: WordJudge, lift: LiftJudge | None = None) -> None:
+    def __init__(self, words: WordJudge, lift: ModelJudge | None = None) -> None:
         self._words, self._lift = words, lift
         self._known: dict[ShownPart, Judgement] = {}  # an agent weighs all that was shown again at each step
 
     def prepare(self, readings: Sequence[ShownPart]) -> None:
-        """Compute the lifts of readings together; on a CPU that is no faster."""
+        """Judge readings by the model together; on a CPU that is no faster."""
         if self._lift is not None:
             self._lift.many(readings)
 
@@ -177,6 +212,11 @@ class Scale:
         return found
 
 
+def prompt_of(reading: ShownPart) -> str:
+    """Return what a language model reads before the question."""
+    return f"{_begin(reading)}A question that this text answers:"
+
+
 def _begin(reading: ShownPart) -> str:
     return f"File {reading.path}:\n{window_of(reading.question, reading.text)}\n\n"
 
@@ -186,18 +226,18 @@ def _key(reading: ShownPart) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
-def read_table(path: Path, model: str) -> dict[str, float]:
-    """Return the lifts of a table by their keys; a last line that was cut off is removed."""
-    found: dict[str, float] = {}
+def read_table(path: Path, model: str, field: str, decoded: Callable[[Any], T]) -> dict[str, T]:
+    """Return the values of a table by their keys; a last line that was cut off is removed."""
+    found: dict[str, T] = {}
     lines = path.read_text(encoding="utf-8").split("\n") if path.exists() else [""]
     if lines[-1]:
         write_whole(path, "".join(f"{line}\n" for line in lines[:-1]).encode())
     for number, line in enumerate(lines[:-1], 1):
         try:
             row = cast("Mapping[str, Any]", json.loads(line))
-            of, found[str(row["key"])] = row["model"], float(row["lift"])
+            of, found[str(row["key"])] = row["model"], decoded(row[field])
         except (ValueError, KeyError, TypeError):
-            raise UsageError(f"{path}, line {number} is no lift: remove the line, or choose another table") from None
+            raise UsageError(f"{path}, line {number} is no {field}: remove the line, or choose another table") from None
         if of != model:
             raise UsageError(f"{path}, line {number} is of {of}, not of {model}: choose another table")
     return found

@@ -5,7 +5,7 @@
 It reads the files that its memory names, in the order of belief and nearness, as far as the steps allow the way back,
 and names the one whose text answers best. Where it remembers nothing, names or the lists of searches take the place of
 its memory. It uses only its memory and what a player is shown.
-With the environment variable NATLANG_LIFTS=FILE, lifts are kept in a file and not computed again.
+With the environment variable NATLANG_LIFTS=FILE, what the model said is kept in a file and not computed again.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 LIFT = 0.4  # what a lift is worth beside the share of words, by validation
 KIND = "recall"  # the policy of a published player
-MEMORY, POLICY, ABOUT = "memory.safetensors", "policy.safetensors", "player.json"
+MEMORY, POLICY, ABOUT, JUDGE = "memory.safetensors", "policy.safetensors", "player.json", "judge.safetensors"
 
 
 class Sight(NamedTuple):
@@ -205,7 +205,10 @@ def reflection(sight: Sight, goal: FileGoal, settings: PlanWeights) -> str:
             situation.judgements[best], key=lambda each: settings.words * each.words + settings.lift * each.lift
         )
         likelier = f", and makes it {'more' if judgement.lift > 0 else 'less'} likely" if judgement.lift else ""
-        said.append(f"{best} looks best: it holds {judgement.words:.0%} of the question{likelier}.")
+        why = (
+            f"holds {judgement.words:.0%} of the question{likelier}" if settings.words else "reads most like an answer"
+        )
+        said.append(f"{best} looks best: it {why}.")
     if goal.verb == "cat":
         ahead = f"part {goal.parts}" if goal.candidate.path not in situation.judgements and goal.parts > 1 else ""
         what = f"{ahead} of {goal.candidate.path}" if ahead else goal.candidate.path
@@ -240,17 +243,28 @@ def contents_of(path: Path) -> dict[str, bytes]:
             raise UsageError(f"{path} plays by {policy[:40]!r} and not by what it recalls: name another agent")
         return {name: published.unpacked(file) for name, file in files.items()}
     if is_policy(path):
-        return {name: (path.parent / name).read_bytes() for name in (MEMORY, ABOUT)} | {POLICY: path.read_bytes()}
+        return _files_of(path.parent, MEMORY, ABOUT) | {POLICY: path.read_bytes()}
     if not path.is_dir():
         return {MEMORY: path.read_bytes() if path.is_file() else b""}
     if not (path / ABOUT).is_file():
         raise UsageError(f"{path} holds no player: run `reflect-rl recall --out {path}` to its end")
-    return {name: (path / name).read_bytes() for name in (MEMORY, POLICY, ABOUT)}
+    return _files_of(path, MEMORY, POLICY, ABOUT)
+
+
+def _files_of(folder: Path, *names: str) -> dict[str, bytes]:
+    """Return files of a run by their names, that of a learned judge among them where there is one."""
+    judge = (JUDGE,) if (folder / JUDGE).is_file() else ()
+    return {name: (folder / name).read_bytes() for name in (*names, *judge)}
 
 
 def is_policy(path: Path) -> bool:
     """Return whether a file is a policy in a folder of `reflect-rl recall`."""
-    return path.suffix == ".safetensors" and path.is_file() and (path.parent / ABOUT).is_file() and path.name != MEMORY
+    return (
+        path.suffix == ".safetensors"
+        and path.is_file()
+        and (path.parent / ABOUT).is_file()
+        and path.name not in (MEMORY, JUDGE)
+    )
 
 
 def publish(path: Path, player: Path) -> None:
@@ -284,7 +298,8 @@ load, load_sampling = partial(_loaded, sampling=False), partial(_loaded, samplin
 def remembering(path: Path, model: str, lifts: Path | None = None, name: str = "recall") -> RecallAgent:
     """Return the agent, called `name` in messages, of a memory, a folder of `reflect-rl recall` or a published player.
 
-    It weighs the lifts of `model`, or words alone if that is empty; the table `lifts` keeps them for the next run.
+    Its texts are judged by `model`, with learned weights where they are there, else by lifts; by words alone if it is
+    empty. The table `lifts` keeps what the model said for the next run.
     """
     policy, contents = None, contents_of(path)
     memory = NameMemory.of(contents.get(MEMORY, b""), path)
@@ -296,11 +311,16 @@ def remembering(path: Path, model: str, lifts: Path | None = None, name: str = "
             right = f"{name}:{path}@{used}" if used else f"{name}:{path}"
             raise UsageError(f"{path} learned with {used or 'no model'}: write --agent {right}")
         policy = policy_of(contents[POLICY], path)
-    lift = None
+    judge, settings = None, PlanWeights()
     if model:
         import torch
 
         torch.set_num_threads(1)  # the same numbers whatever else runs; --workers use the other cores
-        lift = LiftJudge(model, lifts)
-    settings = PlanWeights(lift=LIFT if model else 0.0)
-    return RecallAgent(memory, Scale(WordJudge(memory.rarity), lift), settings, policy)
+        if JUDGE in contents:
+            from reference_agent.memory.evidence import EvidenceJudge, EvidenceWeights, StateReader
+
+            weights = EvidenceWeights.read(contents[JUDGE], path)
+            judge, settings = EvidenceJudge(StateReader(model, lifts), weights), weights.plan
+        else:
+            judge, settings = LiftJudge(model, lifts), PlanWeights(lift=LIFT)
+    return RecallAgent(memory, Scale(WordJudge(memory.rarity), judge), settings, policy)

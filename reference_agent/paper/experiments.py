@@ -24,7 +24,7 @@ from natlang_envs.evaluation.protocols import Episode, Protocol
 from natlang_envs.make_env import make_env
 from natlang_envs.tasks import split_beside
 from reference_agent.algorithms import algorithm_names
-from reference_agent.families.autoexplore.memory.questions import RecallTraining
+from reference_agent.families.autoexplore.memory.questions import JUDGES, RecallTraining
 from reference_agent.run.config import Config
 from reference_agent.run.config_file import EXPERIMENTS, load_config, preset_files, setting_value
 
@@ -203,6 +203,7 @@ def recall_training(method: str, preset: Preset, settings: Sequence[str]) -> Rec
         given[name] = setting_value(value)
         kind = int if name == "questions" else type(RecallTraining._field_defaults[name])
         require_type(given[name], kind, f"no {name} of recall: give {kind.__name__}")
+    require_choice("recall.judge", given.get("judge", default.judge), JUDGES)
     return default._replace(**given)._replace(**_DATA["recall"][method])
 
 

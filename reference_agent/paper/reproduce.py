@@ -37,8 +37,8 @@ from natlang_envs.evaluation.runs import RUN_FILE
 from natlang_envs.files import make_folder, only_process, write_whole
 from reference_agent import processes
 from reference_agent.baselines.agents import zero_shot_agent
-from reference_agent.families.autoexplore.memory.questions import KNOWN, questions_about
-from reference_agent.families.autoexplore.memory.run import LIFTS, claim_cell, train_cell
+from reference_agent.families.autoexplore.memory.questions import KNOWN, LEARNED, questions_about
+from reference_agent.families.autoexplore.memory.run import LIFTS, STATES, claim_cell, train_cell
 from reference_agent.memory.player import MEMORY, RecallAgent, remembering
 from reference_agent.paper.experiments import METHODS, UNTUNED, Cell, Plan, protocol_for
 from reference_agent.paper.tables import TableEntry, draw_curves, entries, write_results
@@ -127,7 +127,9 @@ def _agent(cell: Cell, out: Path, report: Callable[[str, int, int, float], None]
     if cell.recall is not None and cell.seed is not None:
         train_cell(cell.folder, stages / "recall", questions_about([KNOWN]), cell.recall, cell.seed, report)
         plan = cell.method == UNTUNED
-        return remembering(cell.folder / MEMORY if plan else cell.folder, cell.recall.model, stages / "recall" / LIFTS)
+        learned = cell.recall.judge == LEARNED and not plan
+        source = cell.folder / MEMORY if plan else cell.folder
+        return remembering(source, cell.recall.model, stages / "recall" / (STATES if learned else LIFTS))
     if cell.config is None:
         return load_agent(cell.method)
     torch.set_num_threads(cell.config.threads)

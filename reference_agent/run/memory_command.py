@@ -15,7 +15,9 @@ from rich.table import Table
 from natlang_envs.cli.support import counting
 from natlang_envs.errors import UsageError, require_choice
 from reference_agent.families.autoexplore.memory.questions import (
+    JUDGES,
     KNOWN,
+    LEARNED,
     NONE,
     folders_of,
     questions_about,
@@ -75,8 +77,11 @@ def remember(
 @memory_app.command()
 def recall(
     out: Annotated[Path, typer.Option(help="The run's folder. A run that was stopped there is resumed.")],
-    model: Annotated[str, typer.Option(help="A model whose lifts are looked at, such as smollm2; none: words.")] = "",
-    device: Annotated[str, typer.Option(help="Where lifts are computed: cpu or cuda.")] = "cpu",
+    model: Annotated[str, typer.Option(help="A model that judges texts, such as smollm2; none: words.")] = "",
+    judge: Annotated[
+        str | None, typer.Option(help="How it judges: learned, by weights that are taught first (default), or lift.")
+    ] = None,
+    device: Annotated[str, typer.Option(help="Where texts are read: cpu or cuda.")] = "cpu",
     repositories: Annotated[list[str], typer.Option(help="Repositories of the dataset, or known.")] = [KNOWN],  # noqa: B006
     questions: Annotated[int | None, typer.Option(min=5, help="Questions to learn from at most, for a try.")] = None,
     seeds: Annotated[int, typer.Option(min=1, help="How many policies.")] = 1,
@@ -91,9 +96,16 @@ def recall(
     from reference_agent.families.autoexplore.memory.run import train_player
     from reference_agent.run.progress import ProgressLines
 
+    if judge is not None and not model:
+        raise UsageError("--judge says how a model judges: add --model, or leave --judge out")
+    judged = require_choice("judge", judge or LEARNED, JUDGES)
     asked = questions_about(repositories)
     lessons = RecallTraining(
-        *(model, questions, epochs, updates), curriculum=curriculum, negatives=negatives, reflections=reflections
+        *(model, questions, epochs, updates),
+        curriculum=curriculum,
+        negatives=negatives,
+        reflections=reflections,
+        judge=judged,
     )
     tell = ProgressLines(partial(typer.echo, err=True)).step
     found = train_player(out, asked, lessons, tell, seeds=seeds, device=device)

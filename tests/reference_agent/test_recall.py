@@ -235,7 +235,7 @@ def test_where_nothing_is_remembered_a_model_judges_the_best_by_words_alone(
         asked.extend(each.path for each in readings)
         return [9.0 * (each.path == "docs/z-boat02.md") for each in readings]
 
-    monkeypatch.setattr(LiftJudge, "_lifts", lifts)
+    monkeypatch.setattr(LiftJudge, "_compute", lifts)
     agent = RecallAgent(memory, Scale(WordJudge(memory.rarity), LiftJudge("smollm2")), PlanWeights(lift=0.4))
     env = AutoExploreSearchEnv(repository=str(canal), question="Which bird is boat called after?", target="README.md")
     actions, _, _ = played(env, agent)
@@ -281,12 +281,12 @@ def test_a_window_does_not_depend_on_the_seed_of_hashing():
 
 def test_lifts_are_kept_and_a_line_that_was_cut_is_computed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     table = tmp_path / "lifts.jsonl"
-    monkeypatch.setattr(LiftJudge, "_lifts", lambda self, readings: [float(len(each.path)) for each in readings])
+    monkeypatch.setattr(LiftJudge, "_compute", lambda self, readings: [float(len(each.path)) for each in readings])
     readings = [ShownPart("Why?", path, 1, "Because.") for path in ("a.md", "bb.md")]
     assert LiftJudge("smollm2", table).many(readings) == [4.0, 5.0]
     whole = table.read_bytes()
     table.write_bytes(whole[:-5])
-    assert len(read_table(table, "smollm2 bf16")) == 1
+    assert len(read_table(table, "smollm2 bf16", "lift", float)) == 1
     assert LiftJudge("smollm2", table).many(readings) == [4.0, 5.0]
     assert table.read_bytes() == whole
     with pytest.raises(UsageError, match="is of smollm2 bf16, not of other bf16: choose another table"):

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from natlang_envs.autoexplore.dataset.labels import Label
 
 KNOWN, NONE = "known", "none"
+LEARNED, OF_LIFT = "learned", "lift"
+JUDGES = (LEARNED, OF_LIFT)
 
 
 class RecallQuestions(NamedTuple):
@@ -40,6 +42,7 @@ class RecallTraining(NamedTuple):
     curriculum: bool = True  # by reward, begin with targets at most one folder deep, then two
     negatives: bool = True  # the teacher reads in vain before it reads a right file
     reflections: bool = True  # the policy is told what was read
+    judge: str = LEARNED  # how a model judges: by weights of its states that are learned first, or by its lift
 
 
 def questions_about(repositories: Sequence[str]) -> RecallQuestions:

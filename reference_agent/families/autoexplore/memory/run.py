@@ -5,17 +5,19 @@ Each training question is met with a memory that was not taught it, by folds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import torch
 from safetensors.torch import save
 
+from natlang_envs.autoexplore.dataset.labels import Label
 from natlang_envs.files import alone, json_line, only_process, write_whole
 from natlang_envs.tasks import hash_fraction
+from reference_agent.families.autoexplore.memory.judge import JudgeLesson, judge_lessons, teach_judge
 from reference_agent.families.autoexplore.memory.learning import count, folds_of, remember
-from reference_agent.families.autoexplore.memory.questions import RecallQuestions, RecallTraining
+from reference_agent.families.autoexplore.memory.questions import LEARNED, OF_LIFT, RecallQuestions, RecallTraining
 from reference_agent.families.autoexplore.memory.teaching import (
     Kept,
     imitate,
@@ -25,15 +27,17 @@ from reference_agent.families.autoexplore.memory.teaching import (
     share,
     write_games,
 )
-from reference_agent.memory.judging import LiftJudge, Scale, WordJudge
+from reference_agent.memory.evidence import EvidenceJudge, EvidenceWeights, StateReader
+from reference_agent.memory.judging import LiftJudge, ModelJudge, Scale, WordJudge
 from reference_agent.memory.names import NameMemory
 from reference_agent.memory.plan import PlanWeights
-from reference_agent.memory.player import ABOUT, LIFT, MEMORY, POLICY
+from reference_agent.memory.player import ABOUT, JUDGE, LIFT, MEMORY, POLICY
 from reference_agent.memory.policy import GoalPolicy, policy_of
 from reference_agent.run.fingerprint import claim_inputs
 
 Report = Callable[[str, int, int, float], None]
-SETTINGS, LIFTS, CURVE = "settings.json", "lifts.jsonl", "curve.json"
+SETTINGS, LIFTS, STATES, CURVE = "settings.json", "lifts.jsonl", "states.jsonl", "curve.json"
+VALIDATION = "validation"
 _FOLDS = 5
 
 
@@ -56,22 +60,22 @@ def train_player(
 ) -> list[StageScore]:
     """Learn a memory, then a policy for each seed: imitation, then reward; keep what wins most on validation.
 
-    `out` gets the memory, the games, the table of lifts, and a policy of each stage and seed. `report` is called with a
-    stage, a step, the steps and a share of games won. Raises `UsageError` if the folder holds a run of other settings,
-    or there is no such model.
+    `out` gets the memory, the judge, the games, what the model said, and a policy of each stage and seed. `report` is
+    called with a stage, a step, the steps and a share of games won. Raises `UsageError` if the folder holds a run of
+    other settings, or there is no such model.
     """
     out.mkdir(parents=True, exist_ok=True)
     with only_process(out):
         claim_inputs(out / SETTINGS, {"seeds": seeds, **_inputs(questions, lessons)})
         games, held = known_games(out, questions, lessons, report, device)
-        settings = plan_weights(lessons.model)
+        settings = plan_weights(out, lessons)
         found = [StageScore("plan", share(None, held, settings), share(None, held, settings))]
         best: tuple[float, bytes] | None = None
         for seed in range(seeds):
             for stage, each in (("sft", lessons._replace(updates=0)), ("rl", lessons)):
                 file = out / f"policy-{stage}-{seed}.safetensors"
                 if not file.exists():
-                    weights, _ = teach_policy(games, held, each, seed, report)
+                    weights, _ = teach_policy(games, held, settings, each, seed, report)
                     write_whole(file, weights)
                 policy = policy_of(file.read_bytes(), file)
                 greedy = share(policy, held, settings)
@@ -99,10 +103,13 @@ def train_cell(
         of_games = {name: value for name, value in _inputs(questions, lessons).items() if name in _OF_GAMES}
         claim_inputs(shared / SETTINGS, of_games)
         games, held = known_games(shared, questions, lessons, report)
-    weights, curve = teach_policy(games, held, lessons, seed, report)
-    settings, policy = plan_weights(lessons.model), policy_of(weights, folder)
+    settings = plan_weights(shared, lessons)
+    weights, curve = teach_policy(games, held, settings, lessons, seed, report)
+    policy = policy_of(weights, folder)
     score = StageScore(f"seed {seed}", share(policy, held, settings), share(policy, held, settings, seed))
-    write_whole(folder / MEMORY, (shared / MEMORY).read_bytes())
+    for name in (MEMORY, JUDGE):
+        if (shared / name).exists():
+            write_whole(folder / name, (shared / name).read_bytes())
     write_whole(folder / POLICY, weights)
     write_whole(folder / CURVE, json_line(curve))
     _write_about(folder, lessons.model, [score])
@@ -113,11 +120,14 @@ def claim_cell(folder: Path, lessons: RecallTraining, seed: int) -> None:
     claim_inputs(folder / SETTINGS, {"seed": seed, **lessons._asdict()})
 
 
-def plan_weights(model: str) -> PlanWeights:
-    return PlanWeights(lift=LIFT if model else 0.0)
+def plan_weights(folder: Path, lessons: RecallTraining) -> PlanWeights:
+    """Return what the plan weighs with the judge of a folder."""
+    if lessons.model and lessons.judge == LEARNED:
+        return EvidenceWeights.read((folder / JUDGE).read_bytes(), folder / JUDGE).plan
+    return PlanWeights(lift=LIFT if lessons.model else 0.0)
 
 
-_OF_GAMES = ("model", "questions", "repositories")
+_OF_GAMES = ("model", "judge", "questions", "repositories")
 
 
 def _inputs(questions: RecallQuestions, lessons: RecallTraining) -> dict[str, object]:
@@ -133,43 +143,92 @@ def known_games(
 ) -> tuple[list[Kept], list[Kept]]:
     """Return the games of training, each by a memory that was not taught its question, and those of validation.
 
-    The memory that was taught all training questions, the games and the lifts are kept in `out`.
+    The memory that was taught all training questions, a learned judge, the games and what a model said are kept in
+    `out`.
     """
     torch.set_num_threads(1)
-    lift = LiftJudge(lessons.model, out / LIFTS, device) if lessons.model else None
     folds = folds_of(questions.train, _FOLDS)
-    held = {f"fold{number}": fold for number, fold in enumerate(folds)} | {"validation": list(questions.validation)}
+    held = {f"fold{number}": fold for number, fold in enumerate(folds)} | {VALIDATION: list(questions.validation)}
+    memories = _memories(out, questions, folds, report)
+    drawn: dict[str, list[Label]] = {}
+    for name, labels in held.items():
+        most = lessons.questions and max(1, lessons.questions // (1 if name == VALIDATION else _FOLDS))
+        drawn[name] = sorted(labels, key=lambda label: hash_fraction(f"recall/{label.id}"))[:most]
+    files = {name: out / f"games-{name}.json" for name in held}
+    if not all(file.exists() for file in files.values()):
+        judges = _judges(out, memories, drawn, questions, lessons, report, device)
+        for name, file in files.items():
+            scale = Scale(WordJudge(memories[name].rarity), judges[name])
+            kept: list[Kept] = []
+            for game in kept_games(memories[name], drawn[name], questions.folders, scale):
+                kept.append(game)
+                won = sum(any(each.right) for each in kept) / len(kept)
+                report(f"games of {name}", len(kept), len(drawn[name]), won)
+            write_games(file, kept)
+    found = [read_games(file, memories[name]) for name, file in files.items()]
+    return [game for fold in found[:-1] for game in fold], found[-1]
+
+
+def _memories(
+    out: Path, questions: RecallQuestions, folds: Sequence[Sequence[Label]], report: Report
+) -> dict[str, NameMemory]:
+    """Return the memory that meets each fold, and that of all training questions, which meets validation."""
     counted = None
-    found: list[list[Kept]] = []
-    for at, (name, labels) in enumerate(held.items()):
-        file = out / f"games-{name}.json"
-        memory_file = out / MEMORY if name == "validation" else out / f"memory-{name}.safetensors"
-        if not memory_file.exists():
+    found: dict[str, NameMemory] = {}
+    for at in range(len(folds) + 1):
+        name, file = (
+            (f"fold{at}", out / f"memory-fold{at}.safetensors") if at < len(folds) else (VALIDATION, out / MEMORY)
+        )
+        if not file.exists():
             counted = counted or count(
                 questions.folders, report=lambda done, total: report("memory", done, total, done / total)
             )
             rest = [label for other, fold in enumerate(folds) if other != at for label in fold]
-            remember(counted, rest, questions.folders, "questions").write(memory_file)
-        memory = NameMemory.read(memory_file)
-        if not file.exists():
-            most = lessons.questions and max(1, lessons.questions // (1 if name == "validation" else _FOLDS))
-            drawn = sorted(labels, key=lambda label: hash_fraction(f"recall/{label.id}"))[:most]
-            scale = Scale(WordJudge(memory.rarity), lift)
-            kept: list[Kept] = []
-            for game in kept_games(memory, drawn, questions.folders, scale):
-                kept.append(game)
-                report(f"games of {name}", len(kept), len(drawn), sum(any(each.right) for each in kept) / len(kept))
-            write_games(file, kept)
-        found.append(read_games(file, memory))
-    return [game for fold in found[:-1] for game in fold], found[-1]
+            remember(counted, rest, questions.folders, "questions").write(file)
+        found[name] = NameMemory.read(file)
+    return found
+
+
+def _judges(
+    out: Path,
+    memories: Mapping[str, NameMemory],
+    drawn: Mapping[str, Sequence[Label]],
+    questions: RecallQuestions,
+    lessons: RecallTraining,
+    report: Report,
+    device: str,
+) -> Mapping[str, ModelJudge | None]:
+    """Return what judges the texts of each fold and of validation: a learned judge was not taught their questions."""
+    if not lessons.model or lessons.judge == OF_LIFT:
+        return dict.fromkeys(drawn, LiftJudge(lessons.model, out / LIFTS, device) if lessons.model else None)
+    reader = StateReader(lessons.model, out / STATES, device)
+    taught: dict[str, list[JudgeLesson]] = {}
+    for name, labels in drawn.items():
+        taught[name] = []
+        for number, label in enumerate(labels, 1):
+            taught[name] += judge_lessons(memories[name], [label], questions.folders, reader)
+            report(f"texts of {name}", number, len(labels), len(taught[name]) / number)
+    judges: dict[str, ModelJudge | None] = {}
+    for name in drawn:
+        rest = [each for other, found in taught.items() if other not in (name, VALIDATION) for each in found]
+        weights = teach_judge(rest)
+        judges[name] = EvidenceJudge(reader, weights)
+        if name == VALIDATION:
+            write_whole(out / JUDGE, weights.write())
+    return judges
 
 
 def teach_policy(
-    games: Sequence[Kept], held: Sequence[Kept], lessons: RecallTraining, seed: int, report: Report
+    games: Sequence[Kept],
+    held: Sequence[Kept],
+    settings: PlanWeights,
+    lessons: RecallTraining,
+    seed: int,
+    report: Report,
 ) -> tuple[bytes, list[dict[str, object]]]:
     """Return the weights that won most validation games, the start of RL included, and the learning curve."""
     torch.manual_seed(seed)
-    settings, policy = plan_weights(lessons.model), GoalPolicy(lessons.reflections)
+    policy = GoalPolicy(lessons.reflections)
     imitate(policy, games, settings, lessons, seed)
     curve: list[dict[str, object]] = []
     if not lessons.updates:

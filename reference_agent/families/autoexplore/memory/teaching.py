@@ -50,25 +50,31 @@ def kept_games(
     memory: NameMemory, labels: Sequence[Label], folders: Mapping[str, Path], scale: Scale
 ) -> Iterator[Kept]:
     """Yield the games about questions in their natural wording."""
-    names = [each.name for each in memory.known]
     for label in labels:
-        known = memory.known[names.index(label.repository)]
-        question = label.asked("natural")
-        walk = Walk()
-        recalled = memory.recall(names.index(label.repository), question, SETTINGS.files)
-        candidates, _ = located(recalled, known.files, WalkHistory(walk, {}, {}))
-        shows = navigation_of(open_repository(folders[label.repository]), FILE_BUDGET)
-        readings = [
-            [
-                ShownPart(question, each.path, part, shown_text(shows.text(each.path, part - 1)))
-                for part in range(1, _parts(each, shows.parts(each.path)) + 1)
-            ]
-            for each in candidates
-        ]
+        candidates, walk, readings = remembered_parts(memory, label, folders)
         scale.prepare([reading for each in readings for reading in each])
         judgements = tuple(tuple(map(scale, each)) for each in readings)
         right = tuple(each.path in label.targets for each in candidates)
         yield Kept(label.id, label.depth, right, tuple(candidates), walk, judgements)
+
+
+def remembered_parts(
+    memory: NameMemory, label: Label, folders: Mapping[str, Path]
+) -> tuple[list[Candidate], Walk, list[list[ShownPart]]]:
+    """Return what a question in its natural wording brings to mind, where a game begins, and what may be read."""
+    names = [each.name for each in memory.known]
+    number, question, walk = names.index(label.repository), label.asked("natural"), Walk()
+    recalled = memory.recall(number, question, SETTINGS.files)
+    candidates, _ = located(recalled, memory.known[number].files, WalkHistory(walk, {}, {}))
+    shows = navigation_of(open_repository(folders[label.repository]), FILE_BUDGET)
+    readings = [
+        [
+            ShownPart(question, each.path, part, shown_text(shows.text(each.path, part - 1)))
+            for part in range(1, _parts(each, shows.parts(each.path)) + 1)
+        ]
+        for each in candidates
+    ]
+    return candidates, walk, readings
 
 
 def write_games(path: Path, games: Sequence[Kept]) -> None:

@@ -1,0 +1,127 @@
+"""The judge of texts that a player who remembers is taught."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from natlang_envs import UsageError
+from natlang_envs.autoexplore import AutoExploreEnv
+from natlang_envs.autoexplore.dataset.made_questions import made_labels
+from natlang_envs.repository.tree import open_repository
+from reference_agent.data_set import Example
+from reference_agent.families.autoexplore.memory.judge import JudgeLesson, teach_judge
+from reference_agent.families.autoexplore.memory.questions import OF_LIFT, RecallTraining
+from reference_agent.families.autoexplore.memory.run import LIFTS, STATES
+from reference_agent.families.autoexplore.memory.teaching import play, read_games
+from reference_agent.memory.evidence import EvidenceWeights, StateReader
+from reference_agent.memory.judging import ShownPart
+from reference_agent.memory.player import JUDGE, POLICY, load, publish
+from reference_agent.memory.policy import policy_of
+from reference_agent.models.language_model import LanguageModel
+from reference_agent.run.command import app
+from reference_agent.run.config import ModelConfig
+from tests.reference_agent.conftest import WORDS
+from tests.reference_agent.test_recall import canal, played, taught
+
+__all__ = ["canal"]
+QUICK = RecallTraining(epochs=2, updates=2, batch=4, samples=2)
+
+
+@pytest.fixture
+def model(examples: list[Example]) -> LanguageModel:
+    """An untrained tiny model that reads a page."""
+    texts = [each.state for each in examples]
+    return LanguageModel.tiny(ModelConfig(width=16, layers=2, heads=2, positions=2_000), texts, WORDS, 0)
+
+
+def lesson(chance: torch.Generator, answers: torch.Tensor) -> JudgeLesson:
+    """Return a question with three files of two parts each, one of which has the answer in its second part."""
+    states = torch.randn(6, 8, generator=chance)
+    states[3] += 4 * answers
+    return JudgeLesson(states, torch.tensor([0, 0, 1, 1, 2, 2]), torch.zeros(3), torch.tensor([False, True, False]))
+
+
+def test_it_learns_what_answers_have_in_common_from_their_best_part() -> None:
+    chance = torch.Generator().manual_seed(0)
+    answers = torch.eye(8)[2]
+    weights = teach_judge([lesson(chance, answers) for _ in range(60)])
+    assert int(np.abs(weights.of_state).argmax()) == 2
+    held = [lesson(chance, answers) for _ in range(50)]
+    right = sum(int((each.states.numpy() @ weights.of_state).argmax()) == 3 for each in held)
+    assert right >= 45
+    again = teach_judge([lesson(torch.Generator().manual_seed(1), answers) for _ in range(9)])
+    assert (
+        again.of_state == teach_judge([lesson(torch.Generator().manual_seed(1), answers) for _ in range(9)]).of_state
+    ).all()
+    with pytest.raises(UsageError, match="nothing that a judge could learn"):
+        teach_judge([])
+
+
+def test_a_judge_file_is_read_back_and_another_file_is_none(tmp_path: Path) -> None:
+    weights = EvidenceWeights(np.arange(4, dtype=np.float32), 0.25)
+    read = EvidenceWeights.read(weights.write(), tmp_path)
+    assert (read.of_state == weights.of_state).all()
+    assert read.plan == weights.plan
+    broken = EvidenceWeights(np.array([np.nan], np.float32), 0.25).write()
+    for content in (b"", b"{}", broken):
+        with pytest.raises(UsageError, match="holds no weights of a judge"):
+            EvidenceWeights.read(content, tmp_path)
+
+
+def test_a_state_is_that_of_the_text_before_the_question_and_kept(tmp_path: Path, model: LanguageModel) -> None:
+    model.save(tmp_path / "tiny")
+    table = tmp_path / "states.jsonl"
+    readings = [ShownPart("Why so?", "a.md", 1, text) for text in ("Because.", "Nothing.")]
+    one, other = StateReader(str(tmp_path / "tiny"), table, precision="fp32").many(readings)
+    assert (one != other).any()
+    kept = StateReader(str(tmp_path / "tiny"), table, precision="fp32")
+    assert (kept.many(readings)[1] == other).all()
+    assert "model" not in vars(kept), "what is kept is not computed again"
+    table.write_text(json.dumps({**json.loads(table.read_text().split("\n")[0]), "state": "?"}) + "\n")
+    with pytest.raises(UsageError, match="line 1 is no state"):
+        StateReader(str(tmp_path / "tiny"), table, precision="fp32")
+
+
+def test_a_player_with_a_judge_plays_as_in_the_games_that_it_learned_from(
+    canal: Path, tmp_path: Path, model: LanguageModel
+) -> None:
+    model.save(tmp_path / "tiny")
+    name, run = str(tmp_path / "tiny"), tmp_path / "run"
+    taught(run, canal, QUICK._replace(model=name))
+    assert (run / STATES).exists()
+    assert not (run / LIFTS).exists()
+    agent = load(f"{run}@{name}")
+    labels = {label.id: label for label in made_labels(open_repository(canal))}
+    policy = policy_of((run / POLICY).read_bytes(), run)
+    for game in read_games(run / "games-validation.json", agent.memory)[:3]:
+        label = labels[game.label]
+        kept = play(game, lambda situation: policy.choose(situation, agent.settings))
+        env = AutoExploreEnv(repository=str(canal), question=label.question, target=label.targets)
+        actions, said, won = played(env, agent)
+        assert (kept.won, kept.steps) == (won, len(actions)), said
+    publish(run, tmp_path / "player.json")
+    assert load(f"{tmp_path / 'player.json'}@{name}").settings == agent.settings
+    (run / JUDGE).write_bytes(b"")
+    with pytest.raises(UsageError, match="holds no weights of a judge"):
+        load(f"{run}@{name}")
+
+
+def test_the_lift_can_judge_instead_and_needs_a_model(canal: Path, tmp_path: Path, model: LanguageModel) -> None:
+    model.save(tmp_path / "tiny")
+    name = str(tmp_path / "tiny")
+    taught(tmp_path / "run", canal, QUICK._replace(model=name, judge=OF_LIFT))
+    assert not (tmp_path / "run" / JUDGE).exists()
+    assert load(f"{tmp_path / 'run'}@{name}").settings.words == 1.0
+    for arguments, words in (
+        (["--judge", "lift"], "add --model"),
+        (["--judge", "lifts", "--model", name], "choose one of learned, lift"),
+    ):
+        refused = CliRunner().invoke(app, ["recall", "--out", str(tmp_path / "none"), *arguments])
+        assert isinstance(refused.exception, UsageError)
+        assert words in str(refused.exception)
