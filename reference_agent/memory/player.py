@@ -65,7 +65,8 @@ class Sight(NamedTuple):
     gone: Sequence[str] = ()  # remembered files that are not where they were
     remembered: int = 0  # how many files were recalled; 0 where the repository is not remembered
     unopened: Sequence[Unopened] = ()  # what may be opened in a repository that is not remembered
-    weights: PlanWeights | None = None  # what files are compared by there; None where the repository is remembered
+    weights: PlanWeights | None = None  # what files are named by there; None where the repository is remembered
+    by_words: PlanWeights | None = None  # what they are compared by before a model has judged
 
 
 class CurrentGoal(NamedTuple):
@@ -108,7 +109,7 @@ class RecallAgent:
         ):
             walk, candidates, unopened = lists_of(question, view.path, view.admissible_commands)
             situation = RecallSituation(walk, left, candidates, _judged(shown, self.scale.by_words))
-            return Sight(question, situation, shown, (), 0, unopened, in_lists(self.settings))
+            return Sight(question, situation, shown, (), 0, unopened, in_lists(self.settings), in_lists(PlanWeights()))
         seen = self._paths.see(view.rng, view.path, view.admissible_commands)
         number = recognise(self.memory.known, seen.listed, partial(self._belief, question))
         if number is None:
@@ -116,7 +117,7 @@ class RecallAgent:
                 self._hopes[question] = NameHopes(self.memory, question)
             candidates, unopened = around(self._hopes[question], seen)
             situation = RecallSituation(seen.walk, left, candidates, _judged(shown, self.scale.by_words))
-            return Sight(question, situation, shown, (), 0, unopened, by_names(self.settings))
+            return Sight(question, situation, shown, (), 0, unopened, by_names(self.settings), by_names(PlanWeights()))
         recalled = self.memory.recall(number, question, 2 * self.settings.files)
         candidates, gone = located(recalled, self.memory.known[number].files, seen)
         situation = RecallSituation(seen.walk, left, candidates[: self.settings.files], _judged(shown, self.scale))
@@ -150,11 +151,11 @@ class RecallAgent:
         if weights is None:
             goal = self._goal(view.rng, situation)
         else:
-            goal = explore(situation, sight.unopened, weights)
+            goal = explore(situation, sight.unopened, sight.by_words or weights)
             if isinstance(goal, Unopened):
                 return Decision(situation.walk.towards(goal.place, goal.command), looking(goal))
             if goal is None:
-                sight = sight._replace(situation=self._looked_at(sight, weights))
+                sight = sight._replace(situation=self._looked_at(sight))
                 goal = name(sight.situation, weights)
         if goal is None:
             return Decision(EXIT, "No file is within reach.")
@@ -162,10 +163,10 @@ class RecallAgent:
         said = reflection(sight, goal, weights or self.settings) if reflects else None
         return Decision(situation.walk.towards(goal.candidate.listed, goal.command), said)
 
-    def _looked_at(self, sight: Sight, weights: PlanWeights) -> RecallSituation:
-        """Return the situation with the best files by words alone, judged by the lift, too."""
+    def _looked_at(self, sight: Sight) -> RecallSituation:
+        """Return the situation with the best files by words alone, judged by the model, too."""
         situation = sight.situation
-        stands = standing(situation, weights)
+        stands = standing(situation, sight.by_words or self.settings)
         best = sorted(stands, key=lambda path: -stands[path])[:LOOKED_AT]
         shown = {path: each for path, each in sight.shown.items() if path in best}
         return situation._replace(judgements=_judged(shown, self.scale))
@@ -235,7 +236,7 @@ def _steps(number: int) -> str:
 def contents_of(path: Path) -> dict[str, bytes]:
     """Return the files of a player by their names.
 
-    `path` is a memory, a folder of `reflect-rl recall` or a policy in it, or a published player.
+    `path` is a memory, a folder of `reflect-rl recall`, a policy or the judge in it, or a published player.
     """
     if published.is_published(path):
         policy, files = published.published_files(path)
@@ -244,6 +245,8 @@ def contents_of(path: Path) -> dict[str, bytes]:
         return {name: published.unpacked(file) for name, file in files.items()}
     if is_policy(path):
         return _files_of(path.parent, MEMORY, ABOUT) | {POLICY: path.read_bytes()}
+    if path.name == JUDGE and path.is_file():
+        return _files_of(path.parent, MEMORY, ABOUT)  # its plan goes by the judge
     if not path.is_dir():
         return {MEMORY: path.read_bytes() if path.is_file() else b""}
     if not (path / ABOUT).is_file():
@@ -303,13 +306,14 @@ def remembering(path: Path, model: str, lifts: Path | None = None, name: str = "
     """
     policy, contents = None, contents_of(path)
     memory = NameMemory.of(contents.get(MEMORY, b""), path)
-    if POLICY in contents:
-        from reference_agent.memory.policy import policy_of  # torch, which the plan does without
-
+    if ABOUT in contents:
         used = json.loads(contents[ABOUT])["model"]
         if used != model:
             right = f"{name}:{path}@{used}" if used else f"{name}:{path}"
             raise UsageError(f"{path} learned with {used or 'no model'}: write --agent {right}")
+    if POLICY in contents:
+        from reference_agent.memory.policy import policy_of  # torch, which the plan does without
+
         policy = policy_of(contents[POLICY], path)
     judge, settings = None, PlanWeights()
     if model:

@@ -120,7 +120,7 @@ def test_the_lift_can_judge_instead_and_needs_a_model(canal: Path, tmp_path: Pat
     assert load(f"{tmp_path / 'run'}@{name}").settings.words == 1.0
     for arguments, words in (
         (["--judge", "lift"], "add --model"),
-        (["--judge", "lifts", "--model", name], "choose one of learned, lift"),
+        (["--judge", "lifts", "--model", name], "choose one of lift, learned"),
     ):
         refused = CliRunner().invoke(app, ["recall", "--out", str(tmp_path / "none"), *arguments])
         assert isinstance(refused.exception, UsageError)
