@@ -4,6 +4,7 @@ It imports no environment, so that it can be audited where there are none; the f
 
 names        the memory, and its file
 judging      judges of a shown text, by words or by a language model's lift
+evidence     a judge of texts by learned weights of a language model's states
 plan         what to read next and what to name, within the steps
 exploring    the same where nothing is remembered: names, or the lists of searches
 policy       a learned choice of goals in place of the plan
