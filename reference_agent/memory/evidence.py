@@ -66,7 +66,7 @@ class StateReader(Reader[State]):
         model, body = self.model, self._body
         question = model.encode(f" {reading.question}")
         whole = (*model.encode_prompt(prompt_of(reading)), *question)
-        model.check_length([whole])
+        model._check_length([whole])
         with torch.no_grad():
             states = body(torch.tensor([whole], device=model.model.device), output_hidden_states=True, use_cache=False)
         state = states.hidden_states[self._depth][0, -len(question) :].float().mean(0)

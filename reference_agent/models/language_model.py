@@ -261,7 +261,7 @@ class LanguageModel(PromptReader):
         A prefix that many of them share, of at most `longest` tokens, is computed once for each different one, and
         left out of the result.
         """
-        self.check_length(sequences)
+        self._check_length(sequences)
         cache, shared = self._begin(sequences, longest)
         return *self._run([each[shared:] for each in sequences], shared, cache), shared
 
@@ -303,7 +303,7 @@ class LanguageModel(PromptReader):
         else:
             without_adapters(self.model)
 
-    def check_length(self, sequences: Sequence[tuple[int, ...]]) -> None:
+    def _check_length(self, sequences: Sequence[tuple[int, ...]]) -> None:
         if (longest := max(map(len, sequences))) > self.positions:
             # A tiny model is made anew with the positions of the config; a pretrained one has those that it has.
             remedy = " or raise model.positions" if self.tokenizer.eos_token == END else ""
@@ -360,7 +360,7 @@ class LanguageModel(PromptReader):
         for first in range(0, len(order), _TOGETHER):
             batch = order[first : first + _TOGETHER]
             sequences = [self.encode_prompt(prompts[index]) for index in batch]
-            self.check_length([(*each, self.end) for each in sequences])  # with room for a token
+            self._check_length([(*each, self.end) for each in sequences])  # with room for a token
             most = min(max_tokens, self.positions - max(map(len, sequences)))
             self._take_turn()
             if speculates:

@@ -65,7 +65,7 @@ class SayCanPolicy(TextReader, LanguageModel):
         What an action begins with is at least as probable as the action. Where that is e^20 times less probable than
         another action, which no draw can tell from never, it is the score, and the action is not read on.
         """
-        self.check_length([(*(start := self.encode_prompt(prompt)), *max(actions, key=len))])
+        self._check_length([(*(start := self.encode_prompt(prompt)), *max(actions, key=len))])
         cache, shared = self._begin([start, start], len(start) - 1)
         states = list[Tensor]()
 
@@ -103,7 +103,7 @@ class SayCanPolicy(TextReader, LanguageModel):
         """Return what `choice_logits_and_states` does, of actions' tokens; `begun` is what `_begin` told of prompts."""
         starts = [self.encode_prompt(prompt) for prompt in prompts]
         whole = [(*start, *max(each, key=len)) for start, each in zip(starts, actions, strict=True)]
-        self.check_length(whole)
+        self._check_length(whole)
         if (seen := window(self.model.config)) is not None and (longest := max(map(len, whole))) > seen:
             raise UsageError(
                 f"the model sees {seen} tokens back, and scoring texts shows it all {longest}: lower `history`, set "
