@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from math import fsum, sqrt
@@ -96,7 +97,7 @@ class WordJudge:
         return sum(rare * ((word in near) + (word in whole)) / 2 for word, rare in wanted.items()) / total
 
 
-class Reader(Generic[T]):
+class Reader(ABC, Generic[T]):
     """Reads texts with a language model, each once.
 
     `model` is a name or folder of a causal language model; `table`, a file of what was computed before (JSON lines), to
@@ -129,8 +130,9 @@ class Reader(Generic[T]):
                     file.write("".join(json.dumps(row) + "\n" for row in rows))
         return [self._known[key] for key in keys]
 
+    @abstractmethod
     def _compute(self, readings: Sequence[ShownPart]) -> list[T]:
-        raise NotImplementedError
+        """Return the values of readings that are new."""
 
     @staticmethod
     def _encoded(value: T) -> Any:

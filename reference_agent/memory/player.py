@@ -66,7 +66,7 @@ class Sight(NamedTuple):
     remembered: int = 0  # how many files were recalled; 0 where the repository is not remembered
     unopened: Sequence[Unopened] = ()  # what may be opened in a repository that is not remembered
     weights: PlanWeights | None = None  # what files are named by there; None where the repository is remembered
-    by_words: PlanWeights | None = None  # what they are compared by before a model has judged
+    by_words: PlanWeights = PlanWeights()  # what they are compared by before a model has judged
 
 
 class CurrentGoal(NamedTuple):
@@ -89,6 +89,7 @@ class RecallAgent:
         sampling: bool = False,  # whether the policy's goals are sampled, at temperature 1
     ) -> None:
         self.memory, self.scale, self.settings = memory, scale, settings or PlanWeights()
+        self._by_words = self.settings if self.settings.words else PlanWeights()  # before a model has judged
         self.policy, self.sampling = policy, sampling
         self._paths = WalkMemory()
         self._aims: dict[Hashable, CurrentGoal] = {}
@@ -109,7 +110,7 @@ class RecallAgent:
         ):
             walk, candidates, unopened = lists_of(question, view.path, view.admissible_commands)
             situation = RecallSituation(walk, left, candidates, _judged(shown, self.scale.by_words))
-            return Sight(question, situation, shown, (), 0, unopened, in_lists(self.settings), in_lists(PlanWeights()))
+            return Sight(question, situation, shown, (), 0, unopened, in_lists(self.settings), in_lists(self._by_words))
         seen = self._paths.see(view.rng, view.path, view.admissible_commands)
         number = recognise(self.memory.known, seen.listed, partial(self._belief, question))
         if number is None:
@@ -117,7 +118,7 @@ class RecallAgent:
                 self._hopes[question] = NameHopes(self.memory, question)
             candidates, unopened = around(self._hopes[question], seen)
             situation = RecallSituation(seen.walk, left, candidates, _judged(shown, self.scale.by_words))
-            return Sight(question, situation, shown, (), 0, unopened, by_names(self.settings), by_names(PlanWeights()))
+            return Sight(question, situation, shown, (), 0, unopened, by_names(self.settings), by_names(self._by_words))
         recalled = self.memory.recall(number, question, 2 * self.settings.files)
         candidates, gone = located(recalled, self.memory.known[number].files, seen)
         situation = RecallSituation(seen.walk, left, candidates[: self.settings.files], _judged(shown, self.scale))
@@ -151,7 +152,7 @@ class RecallAgent:
         if weights is None:
             goal = self._goal(view.rng, situation)
         else:
-            goal = explore(situation, sight.unopened, sight.by_words or weights)
+            goal = explore(situation, sight.unopened, sight.by_words)
             if isinstance(goal, Unopened):
                 return Decision(situation.walk.towards(goal.place, goal.command), looking(goal))
             if goal is None:
@@ -166,7 +167,7 @@ class RecallAgent:
     def _looked_at(self, sight: Sight) -> RecallSituation:
         """Return the situation with the best files by words alone, judged by the model, too."""
         situation = sight.situation
-        stands = standing(situation, sight.by_words or self.settings)
+        stands = standing(situation, sight.by_words)
         best = sorted(stands, key=lambda path: -stands[path])[:LOOKED_AT]
         shown = {path: each for path, each in sight.shown.items() if path in best}
         return situation._replace(judgements=_judged(shown, self.scale))

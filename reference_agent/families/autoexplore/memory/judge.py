@@ -34,25 +34,21 @@ class JudgeLesson(NamedTuple):
     right: Tensor  # whether a file answers
 
 
-def judge_lessons(
-    memory: NameMemory, labels: Sequence[Label], folders: Mapping[str, Path], reader: StateReader
-) -> list[JudgeLesson]:
-    """Return the lessons of labels; those whose right files memory does not bring to mind teach nothing."""
-    found: list[JudgeLesson] = []
-    for label in labels:
-        candidates, _, readings = remembered_parts(memory, label, folders)
-        states = reader.many([reading for each in readings for reading in each])
-        right = torch.tensor([each.path in label.targets for each in candidates])
-        if right.any():
-            found.append(
-                JudgeLesson(
-                    torch.from_numpy(np.stack(states)).float(),
-                    torch.repeat_interleave(torch.tensor(list(map(len, readings)))),
-                    torch.tensor([each.belief for each in candidates]),
-                    right,
-                )
-            )
-    return found
+def judge_lesson(
+    memory: NameMemory, label: Label, folders: Mapping[str, Path], reader: StateReader
+) -> JudgeLesson | None:
+    """Return the lesson of a label; None where memory does not bring a right file to mind."""
+    candidates, _, readings = remembered_parts(memory, label, folders)
+    states = reader.many([reading for each in readings for reading in each])
+    right = torch.tensor([each.path in label.targets for each in candidates])
+    if not right.any():
+        return None
+    return JudgeLesson(
+        torch.from_numpy(np.stack(states)).float(),
+        torch.repeat_interleave(torch.tensor(list(map(len, readings)))),
+        torch.tensor([each.belief for each in candidates]),
+        right,
+    )
 
 
 def teach_judge(lessons: Sequence[JudgeLesson]) -> EvidenceWeights:

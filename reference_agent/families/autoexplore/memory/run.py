@@ -15,7 +15,7 @@ from safetensors.torch import save
 from natlang_envs.autoexplore.dataset.labels import Label
 from natlang_envs.files import alone, json_line, only_process, write_whole
 from natlang_envs.tasks import hash_fraction
-from reference_agent.families.autoexplore.memory.judge import JudgeLesson, judge_lessons, teach_judge
+from reference_agent.families.autoexplore.memory.judge import JudgeLesson, judge_lesson, teach_judge
 from reference_agent.families.autoexplore.memory.learning import count, folds_of, remember
 from reference_agent.families.autoexplore.memory.questions import LEARNED, OF_LIFT, RecallQuestions, RecallTraining
 from reference_agent.families.autoexplore.memory.teaching import (
@@ -206,7 +206,8 @@ def _judges(
     for name, labels in drawn.items():
         taught[name] = []
         for number, label in enumerate(labels, 1):
-            taught[name] += judge_lessons(memories[name], [label], questions.folders, reader)
+            lesson = judge_lesson(memories[name], label, questions.folders, reader)
+            taught[name] += [lesson] if lesson is not None else []
             report(f"texts of {name}", number, len(labels), len(taught[name]) / number)
     judges: dict[str, ModelJudge | None] = {}
     for name in drawn:
