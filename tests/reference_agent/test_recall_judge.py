@@ -112,6 +112,16 @@ def test_a_player_with_a_judge_plays_as_in_the_games_that_it_learned_from(
         load(f"{run}@{name}")
 
 
+def test_a_run_whose_judge_was_lost_teaches_it_again(canal: Path, tmp_path: Path, model: LanguageModel) -> None:
+    model.save(tmp_path / "tiny")
+    lessons = QUICK._replace(model=str(tmp_path / "tiny"))
+    taught(tmp_path / "run", canal, lessons)
+    before = (tmp_path / "run" / JUDGE).read_bytes()
+    (tmp_path / "run" / JUDGE).unlink()
+    taught(tmp_path / "run", canal, lessons)
+    assert (tmp_path / "run" / JUDGE).read_bytes() == before
+
+
 def test_the_lift_can_judge_instead_and_needs_a_model(canal: Path, tmp_path: Path, model: LanguageModel) -> None:
     model.save(tmp_path / "tiny")
     name = str(tmp_path / "tiny")

@@ -155,7 +155,8 @@ def known_games(
         most = lessons.questions and max(1, lessons.questions // (1 if name == VALIDATION else _FOLDS))
         drawn[name] = sorted(labels, key=lambda label: hash_fraction(f"recall/{label.id}"))[:most]
     files = {name: out / f"games-{name}.json" for name in held}
-    if not all(file.exists() for file in files.values()):
+    taught = [out / JUDGE] if lessons.model and lessons.judge == LEARNED else []
+    if not all(file.exists() for file in (*files.values(), *taught)):
         judges = _judges(out, memories, drawn, questions, lessons, report, device)
         for name, file in files.items():
             scale = Scale(WordJudge(memories[name].rarity), judges[name])
