@@ -18,8 +18,8 @@ from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
 from natlang_envs.repository.words import content_words, question_words
 from reference_agent.memory.names import words_asked
+from reference_agent.run.config import settled_precision
 
-PRECISION = "bf16"  # half the time of fp32 where a CPU computes in it
 WINDOW = 1_000  # characters of a shown text that a language model reads: those around most of the question's words
 Rarity = Callable[[str], float]
 T = TypeVar("T")
@@ -106,8 +106,8 @@ class Reader(ABC, Generic[T]):
 
     _field = ""  # what a row of the table calls the value
 
-    def __init__(self, model: str, table: Path | None = None, device: str = "cpu", precision: str = PRECISION) -> None:
-        self.name = model
+    def __init__(self, model: str, table: Path | None = None, device: str = "cpu", precision: str = "auto") -> None:
+        self.name, precision = model, settled_precision(precision, device)
         self._settings = (device, precision)
         self._table = table
         kept = read_table(table, f"{model} {precision}", self._field, self._decoded) if table else {}
@@ -161,7 +161,7 @@ class LiftJudge(Reader[float]):
 
     _field = "lift"
 
-    def __init__(self, model: str, table: Path | None = None, device: str = "cpu", precision: str = PRECISION) -> None:
+    def __init__(self, model: str, table: Path | None = None, device: str = "cpu", precision: str = "auto") -> None:
         super().__init__(model, table, device, precision)
         self._alone: dict[str, float] = {}  # the logarithm of a question's probability without a text
 

@@ -26,13 +26,11 @@ from transformers.models.auto.tokenization_auto import AutoTokenizer
 from natlang_envs.errors import UsageError
 from natlang_envs.files import whole_folder
 from reference_agent import processes
-from reference_agent.run.config import ModelConfig
+from reference_agent.run.config import ModelConfig, settled_precision
 
 _SYSTEM_ERROR = re.compile(r"\(os error (\d+)\)")
 _M_MMAP_THRESHOLD = -3  # of glibc's malloc.h
 _LOADING = "while loading the model", 'set model.precision = "bf16", or model.eight_bit = true'
-# An older torch lacks the second. A core of an AMD EPYC makes 200 GFLOPS in bf16, 90 in fp32, by AVX-512 alone.
-_FAST = ("_is_amx_tile_supported", "_is_avx512_bf16_supported")
 OTHER = "use another model, such as a Llama, Qwen or GPT-2"
 # Settings that change logits after the head, which the players would leave out; 1 and None do nothing.
 _BESIDE_HEAD = (
@@ -46,7 +44,8 @@ logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
 def load_backbone(path: str | Path, config: ModelConfig) -> tuple[Any, Any]:
     """Return a causal LM and its tokenizer. Raises `UsageError` if it cannot be had in this way on this machine."""
     device = check_device(config)
-    options: dict[str, Any] = {"dtype": _dtype(config.precision, device)}
+    dtype = torch.bfloat16 if settled_precision(config.precision, device) == "bf16" else torch.float32
+    options: dict[str, Any] = {"dtype": dtype}
     if device != "cpu" or config.eight_bit:
         options["device_map"] = {"": device}
     if config.eight_bit:
@@ -58,13 +57,6 @@ def load_backbone(path: str | Path, config: ModelConfig) -> tuple[Any, Any]:
     if config.gradient_checkpointing:
         checkpoint_gradients(path, model)
     return model, tokenizer
-
-
-def _dtype(precision: str, device: str) -> torch.dtype:
-    if precision == "auto":
-        fast = device != "cpu" or any(getattr(torch.cpu, name, bool)() for name in _FAST)
-        precision = "bf16" if fast else "fp32"
-    return torch.bfloat16 if precision == "bf16" else torch.float32
 
 
 def check_player(name: str | Path, model: Any, tokenizer: Any) -> None:

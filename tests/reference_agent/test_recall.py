@@ -283,17 +283,17 @@ def test_lifts_are_kept_and_a_line_that_was_cut_is_computed_again(tmp_path: Path
     table = tmp_path / "lifts.jsonl"
     monkeypatch.setattr(LiftJudge, "_compute", lambda self, readings: [float(len(each.path)) for each in readings])
     readings = [ShownPart("Why?", path, 1, "Because.") for path in ("a.md", "bb.md")]
-    assert LiftJudge("smollm2", table).many(readings) == [4.0, 5.0]
+    assert LiftJudge("smollm2", table, precision="bf16").many(readings) == [4.0, 5.0]
     whole = table.read_bytes()
     table.write_bytes(whole[:-5])
     assert len(read_table(table, "smollm2 bf16", "lift", float)) == 1
-    assert LiftJudge("smollm2", table).many(readings) == [4.0, 5.0]
+    assert LiftJudge("smollm2", table, precision="bf16").many(readings) == [4.0, 5.0]
     assert table.read_bytes() == whole
     with pytest.raises(UsageError, match="is of smollm2 bf16, not of other bf16: choose another table"):
-        LiftJudge("other", table)
+        LiftJudge("other", table, precision="bf16")
     table.write_text("{}\n")
     with pytest.raises(UsageError, match="line 1 is no lift"):
-        LiftJudge("smollm2", table)
+        LiftJudge("smollm2", table, precision="bf16")
 
 
 def test_a_model_judges_by_how_much_likelier_a_text_makes_the_question(tmp_path: Path, model: LanguageModel):

@@ -88,6 +88,18 @@ def test_a_state_is_that_of_the_text_before_the_question_and_kept(tmp_path: Path
         StateReader(str(tmp_path / "tiny"), table, precision="fp32")
 
 
+@pytest.mark.parametrize(("has_amx", "precision"), [(False, "fp32"), (True, "bf16")])
+def test_texts_are_read_in_the_faster_precision_of_the_processor(
+    tmp_path: Path, model: LanguageModel, monkeypatch: pytest.MonkeyPatch, has_amx: bool, precision: str
+) -> None:
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: has_amx)
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)
+    model.save(tmp_path / "tiny")
+    reader = StateReader(str(tmp_path / "tiny"), tmp_path / "states.jsonl")
+    reader.many([ShownPart("Why so?", "a.md", 1, "Because.")])
+    assert json.loads((tmp_path / "states.jsonl").read_text())["model"].endswith(f" {precision}")
+
+
 def test_a_player_with_a_judge_plays_as_in_the_games_that_it_learned_from(
     canal: Path, tmp_path: Path, model: LanguageModel
 ) -> None:
