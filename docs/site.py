@@ -95,7 +95,7 @@ def build(out: Path, board: str = "") -> None:
         app = Sphinx(
             source, None, out, Path(temporary, "doctrees"), "html", _settings(board), warningiserror=True, status=None
         )
-        app.connect("autodoc-process-docstring", _shorten)
+        app.connect("autodoc-process-docstring", _as_sphinx_reads)
         app.connect("autodoc-process-signature", _of_init)
         app.connect("autodoc-skip-member", _is_field)
         app.connect("html-page-context", _without_ways_back)
@@ -211,13 +211,22 @@ def _write_api(page: Path) -> None:
     page.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def _shorten(app: object, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
-    """Keep of an environment's docstring what stands above its headings: the rest is the environment's page."""
+def _as_sphinx_reads(app: object, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+    """Make blocks of code directives, and keep what stands above an environment's headings: its page has the rest."""
     if what == "data":  # else it would be that of its type
         lines[:] = [f"A `{type(obj).__name__}`."]
     headings = [at for at, line in enumerate(lines) if line.startswith("## ")]
     if headings:
         del lines[headings[0] :]
+    inside = False
+    for at, line in enumerate(lines):
+        fence = line.lstrip().startswith("```")
+        inside ^= fence
+        if fence:
+            lines[at] = line.replace("```python", ".. code-block:: python\n") if inside else ""
+        elif inside:
+            lines[at] = f"   {line}"
+    lines[:] = "\n".join(lines).split("\n")
 
 
 def _game(env: object) -> Iterator[str]:

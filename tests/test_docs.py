@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import io
 import re
 import runpy
 import subprocess
@@ -158,3 +159,33 @@ def test_the_example_agent_plays() -> None:
     assert found, done.stdout
     # It draws nothing, so it always earns the same: on five maps of eight there is no wall in its way.
     assert found.group(1) == "62.5"
+
+
+@TORCH
+def test_docstrings_of_public_names_are_what_sphinx_reads_without_a_warning() -> None:
+    napoleon = pytest.importorskip("sphinx.ext.napoleon", reason="Sphinx is not installed: pip install -e '.[docs]'")
+    from docutils.core import publish_doctree
+
+    read = runpy.run_path(str(ROOT / "docs" / "site.py"))["_as_sphinx_reads"]
+    things = [getattr(import_module(module), each) for module, names in GENERATED["public_names"]() for each in names]
+    documented = [each for each in things if inspect.isclass(each) or inspect.isfunction(each)]
+    documented += [
+        each
+        for thing in documented
+        if inspect.isclass(thing)
+        for name, each in vars(thing).items()
+        if not name.startswith("_") and (inspect.isfunction(each) or isinstance(each, property | classmethod))
+    ]
+    settings = napoleon.Config(napoleon_use_rtype=False, napoleon_use_ivar=True)
+    text = [".. default-role:: code", ""]
+    for each in documented:
+        if each.__doc__:
+            kind = "class" if inspect.isclass(each) else "function"
+            docstring = napoleon.GoogleDocstring(inspect.cleandoc(each.__doc__), settings, what=kind, obj=each)
+            lines = str(docstring).split("\n")
+            read(None, kind, "", each, None, lines)
+            text += [f".. {each}", "", *lines, ""]
+    warnings = io.StringIO()
+    publish_doctree("\n".join(text), settings_overrides={"warning_stream": warnings, "report_level": 2})
+    at = re.match(r"<string>:(\d+):", warnings.getvalue())
+    assert at is None, (warnings.getvalue(), text[int(at[1]) - 20 : int(at[1])])
