@@ -87,7 +87,7 @@ def test_no_link_is_broken(site: Path) -> None:
 def test_every_family_has_a_page_with_a_picture_a_game_and_scores(site: Path) -> None:
     for name in ("dangerous_taxi", "autoexplore", "alfworld"):
         page = (site / f"docs/{name}.html").read_text(encoding="utf-8")
-        for words in ("The beginning of a game", "success: True", "Version History", "95% interval", ">random<"):
+        for words in ("The beginning of a game", "success: True", "Starting State", "95% interval", ">random<"):
             assert words in page, (name, words)
 
 
