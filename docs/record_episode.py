@@ -95,7 +95,9 @@ def draw_text(pen: ImageDraw.ImageDraw, frame: Frame, task: str) -> None:
 def record(path: Path = PICTURE) -> None:
     env = gymnasium.make(ENV, disable_env_checker=True)
     task = env.reset(seed=SEED)[1]["task"]
-    frames = [draw(frame, task).quantize(24, dither=Image.Dither.NONE) for frame in episode()]
+    drawn = [draw(frame, task) for frame in episode()]
+    palette = drawn[-1].quantize(24, dither=Image.Dither.NONE)  # one for all: the file then holds only what changes
+    frames = [each.quantize(palette=palette, dither=Image.Dither.NONE) for each in drawn]
     shown = [1500] + [900] * (len(frames) - 2) + [4000]
     frames[0].save(path, save_all=True, append_images=frames[1:], duration=shown, loop=0, optimize=True)
 
