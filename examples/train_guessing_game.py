@@ -64,7 +64,7 @@ def main(steps: int = 120, iterations: int = 15) -> float:
     policy = rrl.fine_tune_policy(base.copy(), examples, rrl.PolicySFTConfig(steps, batch=8))
     print("It learns and plays the same six games: this environment has no splits.")
     print(f"before RL: {rrl.success_rate(rrl.play(HalvingEnv, policy, reflector)):.0%}")
-    settings = rrl.RLConfig(batch=48, minibatch=16)
+    settings = rrl.RLConfig(batch=48, minibatch=16, learning_rate=1e-4)
     rrl.reinforce(policy, reflector, rrl.Stage(HalvingEnv, iterations), settings, report=print)
     return rrl.success_rate(rrl.play(HalvingEnv, policy, reflector))
 
