@@ -246,13 +246,13 @@ def contents_of(path: Path) -> dict[str, bytes]:
         return {name: published.unpacked(file) for name, file in files.items()}
     if is_policy(path):
         return _files_of(path.parent, MEMORY, ABOUT) | {POLICY: path.read_bytes()}
-    if path.name == JUDGE and path.is_file():
-        return _files_of(path.parent, MEMORY, ABOUT)  # its plan goes by the judge
-    if not path.is_dir():
+    of_judge = path.name == JUDGE and path.is_file()  # its plan goes by the judge
+    if not path.is_dir() and not of_judge:
         return {MEMORY: path.read_bytes() if path.is_file() else b""}
-    if not (path / ABOUT).is_file():
-        raise UsageError(f"{path} holds no player: run `reflect-rl recall --out {path}` to its end")
-    return _files_of(path, MEMORY, POLICY, ABOUT)
+    folder = path.parent if of_judge else path
+    if not (folder / ABOUT).is_file():
+        raise UsageError(f"{folder} holds no player: run `reflect-rl recall --out {folder}` to its end")
+    return _files_of(folder, *((MEMORY, ABOUT) if of_judge else (MEMORY, POLICY, ABOUT)))
 
 
 def _files_of(folder: Path, *names: str) -> dict[str, bytes]:
@@ -272,7 +272,7 @@ def is_policy(path: Path) -> bool:
 
 
 def publish(path: Path, player: Path) -> None:
-    """Write a memory, a folder of `reflect-rl recall` or a policy in it as a published player."""
+    """Write a memory, a folder of `reflect-rl recall`, or a policy or the judge in it, as a published player."""
     contents = contents_of(path)
     NameMemory.of(contents[MEMORY], path)
     published.publish(player, KIND, contents)
@@ -281,7 +281,7 @@ def publish(path: Path, player: Path) -> None:
 def _loaded(argument: str, sampling: bool) -> RecallAgent:
     """Return the agent of `recall:FILE` or `recall:FILE@MODEL`, or of `recall-sample`, whose goals are sampled.
 
-    FILE is a memory, a folder of `reflect-rl recall` or a policy in it, or one of them published.
+    FILE is a memory, a folder of `reflect-rl recall`, a policy or the judge in it, or one of them published.
     """
     name = "recall-sample" if sampling else "recall"
     path, model = published.split_model(argument)

@@ -21,7 +21,7 @@ from reference_agent.families.autoexplore.memory.run import LIFTS, STATES
 from reference_agent.families.autoexplore.memory.teaching import play, read_games
 from reference_agent.memory.evidence import EvidenceWeights, StateReader
 from reference_agent.memory.judging import ShownPart
-from reference_agent.memory.player import JUDGE, POLICY, load, publish
+from reference_agent.memory.player import ABOUT, JUDGE, POLICY, load, publish
 from reference_agent.memory.policy import policy_of
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.run.command import app
@@ -119,9 +119,15 @@ def test_a_player_with_a_judge_plays_as_in_the_games_that_it_learned_from(
         assert (kept.won, kept.steps) == (won, len(actions)), said
     publish(run, tmp_path / "player.json")
     assert load(f"{tmp_path / 'player.json'}@{name}").settings == agent.settings
+    publish(run / JUDGE, tmp_path / "plan.json")
+    assert load(f"{tmp_path / 'plan.json'}@{name}").policy is None
     (run / JUDGE).write_bytes(b"")
     with pytest.raises(UsageError, match="holds no weights of a judge"):
         load(f"{run}@{name}")
+    (run / ABOUT).unlink()
+    for path in (run, run / JUDGE):
+        with pytest.raises(UsageError, match=f"{run} holds no player: run `reflect-rl recall --out {run}` to its end"):
+            load(f"{path}@{name}")
 
 
 def test_a_run_whose_judge_was_lost_teaches_it_again(canal: Path, tmp_path: Path, model: LanguageModel) -> None:
