@@ -33,7 +33,7 @@ from reference_agent.memory.exploring import (
     lists_of,
 )
 from reference_agent.memory.judging import Judgement, LiftJudge, Scale, ShownPart, WordJudge, shown_text
-from reference_agent.memory.names import NameMemory
+from reference_agent.memory.names import NameMemory, is_memory
 from reference_agent.memory.plan import (
     FileGoal,
     PlanWeights,
@@ -269,6 +269,11 @@ def is_policy(path: Path) -> bool:
         and (path.parent / ABOUT).is_file()
         and path.name not in (MEMORY, JUDGE)
     )
+
+
+def recalls(path: Path) -> bool:
+    """Return whether this is a memory, a folder of `reflect-rl recall`, or a policy or the judge in it."""
+    return (path / MEMORY).exists() or path.name == JUDGE or is_memory(path) or is_policy(path)
 
 
 def publish(path: Path, player: Path) -> None:

@@ -255,8 +255,7 @@ def publish(
     player: Annotated[Path, typer.Argument(metavar="NAME.json", help="The player; weights go to files/ beside it.")],
 ) -> None:
     """Write a trained player as small files that a repository can hold; weights of a run are rounded."""
-    from reference_agent.memory.names import is_memory
-    from reference_agent.memory.player import KIND, MEMORY, is_policy
+    from reference_agent.memory.player import KIND, recalls
     from reference_agent.memory.player import publish as remember_player
     from reference_agent.run.published import publish as write
     from reference_agent.run.stages import CONFIG, POLICIES
@@ -265,7 +264,7 @@ def publish(
         raise UsageError(f"{player} is to be the name of a JSON file: write {player.name}.json")
     before = run.name in POLICIES and not (run / CONFIG).exists()
     agent = "reflect-rl"
-    if (run / MEMORY).exists() or is_memory(run) or is_policy(run):
+    if recalls(run):
         agent = KIND
         remember_player(run, player)
     elif run.suffix == ".safetensors":

@@ -119,7 +119,8 @@ def test_a_player_with_a_judge_plays_as_in_the_games_that_it_learned_from(
         assert (kept.won, kept.steps) == (won, len(actions)), said
     publish(run, tmp_path / "player.json")
     assert load(f"{tmp_path / 'player.json'}@{name}").settings == agent.settings
-    publish(run / JUDGE, tmp_path / "plan.json")
+    plan = CliRunner().invoke(app, ["publish", str(run / JUDGE), str(tmp_path / "plan.json")])
+    assert f"--agent recall:{tmp_path / 'plan.json'}" in plan.output.replace("\n", "")
     assert load(f"{tmp_path / 'plan.json'}@{name}").policy is None
     (run / JUDGE).write_bytes(b"")
     with pytest.raises(UsageError, match="holds no weights of a judge"):
