@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
 LIFT = 0.4  # what a lift is worth beside the share of words, by validation
 KIND = "recall"  # the policy of a published player
+_RECORDED = "bf16"  # the precision of players that do not say theirs
 MEMORY, POLICY, ABOUT, JUDGE = "memory.safetensors", "policy.safetensors", "player.json", "judge.safetensors"
 
 
@@ -308,12 +309,15 @@ def remembering(path: Path, model: str, lifts: Path | None = None, name: str = "
     """Return the agent, called `name` in messages, of a memory, a folder of `reflect-rl recall` or a published player.
 
     Its texts are judged by `model`, with learned weights where they are there, else by lifts; by words alone if it is
-    empty. The table `lifts` keeps what the model said for the next run.
+    empty. The table `lifts` keeps what the model said for the next run. A run's player computes as it learned, and a
+    published one as it was recorded.
     """
     policy, contents = None, contents_of(path)
+    precision = _RECORDED if published.is_published(path) else "auto"
     memory = NameMemory.of(contents.get(MEMORY, b""), path)
     if ABOUT in contents:
-        used = json.loads(contents[ABOUT])["model"]
+        about = json.loads(contents[ABOUT])
+        used, precision = about["model"], about.get("precision", _RECORDED)
         if used != model:
             right = f"{name}:{path}@{used}" if used else f"{name}:{path}"
             raise UsageError(f"{path} learned with {used or 'no model'}: write --agent {right}")
@@ -330,7 +334,7 @@ def remembering(path: Path, model: str, lifts: Path | None = None, name: str = "
             from reference_agent.memory.evidence import EvidenceJudge, EvidenceWeights, StateReader
 
             weights = EvidenceWeights.read(contents[JUDGE], path)
-            judge, settings = EvidenceJudge(StateReader(model, lifts), weights), weights.plan
+            judge, settings = EvidenceJudge(StateReader(model, lifts, precision=precision), weights), weights.plan
         else:
-            judge, settings = LiftJudge(model, lifts), PlanWeights(lift=LIFT)
+            judge, settings = LiftJudge(model, lifts, precision=precision), PlanWeights(lift=LIFT)
     return RecallAgent(memory, Scale(WordJudge(memory.rarity), judge), settings, policy)

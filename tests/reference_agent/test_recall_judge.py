@@ -25,7 +25,7 @@ from reference_agent.memory.player import ABOUT, JUDGE, POLICY, load, publish
 from reference_agent.memory.policy import policy_of
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.run.command import app
-from reference_agent.run.config import ModelConfig
+from reference_agent.run.config import ModelConfig, settled_precision
 from tests.reference_agent.conftest import WORDS
 from tests.reference_agent.test_recall import canal, played, taught
 
@@ -101,7 +101,7 @@ def test_texts_are_read_in_the_faster_precision_of_the_processor(
 
 
 def test_a_player_with_a_judge_plays_as_in_the_games_that_it_learned_from(
-    canal: Path, tmp_path: Path, model: LanguageModel
+    canal: Path, tmp_path: Path, model: LanguageModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model.save(tmp_path / "tiny")
     name, run = str(tmp_path / "tiny"), tmp_path / "run"
@@ -122,6 +122,13 @@ def test_a_player_with_a_judge_plays_as_in_the_games_that_it_learned_from(
     plan = CliRunner().invoke(app, ["publish", str(run / JUDGE), str(tmp_path / "plan.json")])
     assert f"--agent recall:{tmp_path / 'plan.json'}" in plan.output.replace("\n", "")
     assert load(f"{tmp_path / 'plan.json'}@{name}").policy is None
+    about = json.loads((run / ABOUT).read_text())
+    for given, precision in ((about, settled_precision("auto", "cpu")), ({"model": name}, "bf16")):
+        (run / ABOUT).write_text(json.dumps(given))
+        publish(run / JUDGE, tmp_path / f"{precision}.json")
+        monkeypatch.setenv("NATLANG_LIFTS", str(tmp_path / f"{precision}.jsonl"))
+        load(f"{tmp_path / precision}.json@{name}").scale.prepare([ShownPart("Why so?", "a.md", 1, "Because.")])
+        assert json.loads((tmp_path / f"{precision}.jsonl").read_text())["model"] == f"{name} {precision}"
     (run / JUDGE).write_bytes(b"")
     with pytest.raises(UsageError, match="holds no weights of a judge"):
         load(f"{run}@{name}")

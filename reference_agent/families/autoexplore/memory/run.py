@@ -33,6 +33,7 @@ from reference_agent.memory.names import NameMemory
 from reference_agent.memory.plan import PlanWeights
 from reference_agent.memory.player import ABOUT, JUDGE, LIFT, MEMORY, POLICY
 from reference_agent.memory.policy import GoalPolicy, policy_of
+from reference_agent.run.config import settled_precision
 from reference_agent.run.fingerprint import claim_inputs
 
 Report = Callable[[str, int, int, float], None]
@@ -84,7 +85,7 @@ def train_player(
                     best = greedy, file.read_bytes()
         if best is not None:
             write_whole(out / POLICY, best[1])
-        _write_about(out, lessons.model, found)
+        _write_about(out, lessons.model, found, device)
         return found
 
 
@@ -134,8 +135,9 @@ def _inputs(questions: RecallQuestions, lessons: RecallTraining) -> dict[str, ob
     return {**lessons._asdict(), "repositories": list(questions.folders)}
 
 
-def _write_about(folder: Path, model: str, found: Sequence[StageScore]) -> None:
-    write_whole(folder / ABOUT, json_line({"model": model, "validation": [each._asdict() for each in found]}))
+def _write_about(folder: Path, model: str, found: Sequence[StageScore], device: str = "cpu") -> None:
+    about = {"model": model, "precision": settled_precision("auto", device)}
+    write_whole(folder / ABOUT, json_line({**about, "validation": [each._asdict() for each in found]}))
 
 
 def known_games(
