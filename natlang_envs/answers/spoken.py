@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from natlang_envs.answers.calls import as_list, as_object
 
 _NAMES = "(?:think(?:ing)?|thoughts?|reason(?:ing)?|analysis|scratchpad|reflection|rationale|monologue|seed:think)"
-_TAG = re.compile(  # `</think>` in quotes is a text about the tag
-    rf"(?<!['\"`])(?:<(/?){_NAMES}[ \t]*>|\[(/?)THINK\]|\u25c1(/?)think\u25b7"
-    r"|<\|(?:begin_of_|START_|(end_of_|END_))(?:thought|THINKING)\|>)",
+_TAG = re.compile(  # `</think>` in quotes is a text about the tag; the first character comes first for speed
+    rf"[<\[\u25c1](?<!['\"`].)(?:(?<=<)(/?){_NAMES}[ \t]*>|(?<=\[)(/?)THINK\]|(?<=\u25c1)(/?)think\u25b7"
+    r"|(?<=<)\|(?:begin_of_|START_|(end_of_|END_))(?:thought|THINKING)\|>)",
     re.IGNORECASE,
 )
 # gpt-oss: `<|start|>assistant<|channel|>analysis<|message|>…<|end|>`.

@@ -73,7 +73,7 @@ _EXAMPLE = re.compile(
 )
 _INLINE = re.compile(
     r"(?<![ \t])[ \t]++(?=[*_#]*(?:(?:Final|Next|My) )?(?:Action|Answer|Command|Decision|Choice|Observation|Thought)"
-    r"(?: \d+)?[*_]*\s*:)"
+    r"(?: \d+)?[*_]*[^\S\n]*:)"
 )
 _SENTENCE_END = re.compile(r"(?<!e\.g)(?<!i\.e)[.!?);\u2026][*_\"']*\Z")
 _THOUGHT_LINE = re.compile(r"[\s*_#>]*thought\b", re.IGNORECASE)
@@ -188,7 +188,7 @@ def fields_of(text: str) -> list[Field]:
     fields: list[Field] = []
     kind: Kind = "prose"
     held = formal = False  # until a blank line: a list, or an example of the form, which has labels of its own
-    for line in _INLINE.sub(_broken, text).split("\n"):
+    for line in (part for line in text.split("\n") for part in _fields_in(line)):
         if not line.strip():
             if held and fields[-1].raw.rstrip("*_ ")[-1:] not in (":", "\uff1a"):
                 kind, held, formal = "prose", False, False
@@ -208,9 +208,15 @@ def fields_of(text: str) -> list[Field]:
     return fields
 
 
+def _fields_in(line: str) -> list[str]:
+    """Return a line in the parts that labels within it begin; only what stands before its last colon can be a label."""
+    end = line.rfind(":") + 1
+    return (_INLINE.sub(_broken, line[:end]) + line[end:]).split("\n")
+
+
 def _broken(space: re.Match[str]) -> str:
     """Return a line break before a label within a line, or the space as it is where nothing new begins there."""
-    line = space.string[max(0, space.start() - 500) : space.start()].rpartition("\n")[2]
+    line = space.string[max(0, space.start() - 500) : space.start()]
     if line.count('"') % 2 or line.count("`") % 2 or _SHOWN_LINE.match(line):
         return space[0]
     label = space.string[space.end() : space.end() + 20].lstrip("*_#")
