@@ -188,7 +188,7 @@ def fields_of(text: str) -> list[Field]:
     fields: list[Field] = []
     kind: Kind = "prose"
     held = formal = False  # until a blank line: a list, or an example of the form, which has labels of its own
-    for line in (part for line in text.split("\n") for part in _fields_in(line)):
+    for line in (part for whole in text.split("\n") for part in _fields_in(whole)):
         if not line.strip():
             if held and fields[-1].raw.rstrip("*_ ")[-1:] not in (":", "\uff1a"):
                 kind, held, formal = "prose", False, False
