@@ -135,7 +135,7 @@ def test_where_no_command_is_listed_the_policy_writes_it() -> None:
     examples = collect(Silent, halving, CollectConfig(trajectories=4, policy_trajectories=4))
     assert {each.commands for each in examples} == {()}
     reflector = fine_tune_reflector(base.copy(), examples, SFTConfig(100, batch=8))
-    policy = fine_tune_policy(WritingPolicy(base.copy()), examples, PolicySFTConfig(30, batch=8))
+    policy = fine_tune_policy(WritingPolicy(base.copy()), examples, PolicySFTConfig(20, batch=8))
     small = {"batch": 48, "minibatch": 24, "learning_rate": 1e-4}  # rare texts that fail pull hard
     settings = RLConfig("grpo", {"group": 8, "reference_kl": 0.05}, **small)  # type: ignore[arg-type]
     won = [row["success"] for row in reinforce(policy, reflector, Stage(Silent, 12), settings)]
