@@ -92,9 +92,11 @@ def blocks(text: str) -> Iterator[Block]:
     """Yield the fenced blocks; each ends at the next line that holds the same fence alone, the last at the end."""
     lines = list(islice(_FENCE_LINE.finditer(text), 4 * MOST_TRIED))
     closing: defaultdict[str, list[int]] = defaultdict(list)  # the numbers of the lines that may close a block
+    starts: defaultdict[str, list[int]] = defaultdict(list)  # where they begin
     for number, line in enumerate(lines):
         if not line[2].strip():
             closing[line[1]].append(number)
+            starts[line[1]].append(line.start())
     number = 0
     unclosed: re.Match[str] | None = None
     while number < len(lines):
@@ -103,7 +105,7 @@ def blocks(text: str) -> Iterator[Block]:
         at = bisect_right(same, number)
         number += 1
         if at < len(same):
-            at = _after_documents(text, opening.end() + 1, [lines[each].start() for each in same], at)
+            at = _after_documents(text, opening.end() + 1, starts[opening[1]], at)
             end = lines[same[at]]
             content = text[opening.end() + 1 : end.start()].removesuffix("\n")
             yield Block(opening.start(), end.end(), content, opening[2].strip())
@@ -188,7 +190,7 @@ def fields_of(text: str) -> list[Field]:
     fields: list[Field] = []
     kind: Kind = "prose"
     held = formal = False  # until a blank line: a list, or an example of the form, which has labels of its own
-    for line in (part for whole in text.split("\n") for part in _fields_in(whole)):
+    for line in (part for whole in text.split("\n") for part in (_fields_in(whole) if ":" in whole else (whole,))):
         if not line.strip():
             if held and fields[-1].raw.rstrip("*_ ")[-1:] not in (":", "\uff1a"):
                 kind, held, formal = "prose", False, False
