@@ -15,7 +15,7 @@ from natlang_judges.quoter.training import QuoterSettings, load_questions, share
 from natlang_judges.searcher.training import SearcherSettings, train_searchers
 
 pytestmark = pytest.mark.xdist_group("searchers")
-SHORT = QuoterSettings(epochs=60, updates=2, imitation_rate=1e-2)
+LONG, SHORT = QuoterSettings(epochs=60, updates=2, imitation_rate=1e-2), QuoterSettings(epochs=2, updates=1)
 
 
 def silent(*_: object) -> None:
@@ -24,10 +24,12 @@ def silent(*_: object) -> None:
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> list[TrainedJudge]:
-    folder = tmp_path_factory.mktemp("quoter")
-    settings = SearcherSettings(epochs=20, updates=2, imitation_rate=2e-2)
-    searcher = train_searchers(folder / "searcher", 1, settings, silent, "embedded")[-1].weights
-    return train_quoters(folder / "quoter", searcher, 1, SHORT, silent, "embedded")
+    return quoters(tmp_path_factory.mktemp("quoter"), SearcherSettings(epochs=2, updates=1), SHORT)
+
+
+def quoters(folder: Path, first: SearcherSettings, then: QuoterSettings) -> list[TrainedJudge]:
+    searcher = train_searchers(folder / "searcher", 1, first, silent, "embedded")[-1].weights
+    return train_quoters(folder / "quoter", searcher, 1, then, silent, "embedded")
 
 
 def protocol(**kwargs: object) -> Protocol:
@@ -38,19 +40,20 @@ def protocol(**kwargs: object) -> Protocol:
 
 
 @pytest.mark.slow
-def test_it_learns_to_answer_what_it_was_taught(trained: list[TrainedJudge]) -> None:
+def test_it_learns_to_answer_what_it_was_taught(tmp_path: Path) -> None:
     from natlang_judges.quoter.agent import QUOTER
 
+    imitated, rewarded = quoters(tmp_path, SearcherSettings(epochs=20, updates=2, imitation_rate=2e-2), LONG)
     questions = load_questions("train", "embedded")
-    assert shares(QUOTER.read(trained[0].weights), questions)["greedy"] >= 0.5
+    assert shares(QUOTER.read(imitated.weights), questions)["greedy"] >= 0.5
+    _, trajectories = evaluate(load_agent(f"quoter:{rewarded.weights}"), protocol())
+    assert any(each.success for each in trajectories)
 
 
-def test_it_plays_listed_commands_and_wins_some(trained: list[TrainedJudge]) -> None:
-    for name in ("quoter", "quoter-sample"):
-        _, trajectories = evaluate(load_agent(f"{name}:{trained[1].weights}"), protocol())
-        played = list(trajectories)
-        assert any(each.success for each in played) or name == "quoter-sample"
-        assert all(each.actions[-1] in ("done", "exit") or len(each.actions) == 20 for each in played)
+@pytest.mark.parametrize("name", ["quoter", "quoter-sample"])
+def test_it_plays_listed_commands(trained: list[TrainedJudge], name: str) -> None:
+    _, trajectories = evaluate(load_agent(f"{name}:{trained[1].weights}"), protocol())
+    assert all(each.actions[-1] in ("done", "exit") or len(each.actions) == 20 for each in trajectories)
 
 
 def test_another_form_is_refused(trained: list[TrainedJudge]) -> None:
