@@ -151,9 +151,9 @@ def test_splits_hold_what_they_say() -> None:
 
 def _check(check: Check) -> Any:
     """Return a check, as slow where it starts many sandboxes."""
-    many = ("instances_are_independent", "async_equals_sync", "same_episodes_in_another_process")
+    many = ("instances_are_independent", "async_equals_sync", "same_episodes_in_another_process", "infos_are_complete")
     many += ("same_seed_same_episodes", "snapshots_restore_in_another_process")
-    many += ("samples_are_admissible", "plans_succeed", "snapshots_change_nothing", "infos_are_complete", "steps_have_builtin_types")
+    many += ("samples_are_admissible", "plans_succeed", "snapshots_change_nothing", "steps_have_builtin_types")
     slow = check.__name__.startswith("vector_") or check.__name__ in many
     return pytest.param(check, marks=pytest.mark.slow if slow else ())
 
