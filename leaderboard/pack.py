@@ -16,7 +16,7 @@ from leaderboard.schema import (
     SUBMISSIONS,
     RunFacts,
     make_submission,
-    one_line,
+    naming,
     read_as,
     today,
 )
@@ -81,7 +81,7 @@ def pack(
     if deterministic and run.sampling:
         raise UsageError(f"{run_folder}: its agent drew its commands: leave --deterministic out")
     is_reference = reference or run.privileged
-    try:
+    with naming(run_folder):
         _keep(protocol_file, run, out.parent)
         protocol = protocol_of(run.protocol, out.parent)
         commitment = None
@@ -114,8 +114,6 @@ def pack(
         verified = check(submission, protocol, recording)
         refuse_copies(out, submission, verified.result, recording)
         refuse_look_alike(out, submission.protocol, submission.name)
-    except UsageError as error:
-        raise type(error)(one_line(f"{run_folder}: {str(error).removeprefix(f'{run_folder}/')}")) from None
     entry = out / submission.protocol / submission.name
     if entry.exists():
         raise UsageError(f"{entry} already exists: choose another --name, or delete it")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -263,6 +265,15 @@ def one_line(text: str) -> str:
     """Return a message that quotes other people's text as one line of bounded length, without control characters."""
     shown = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text[: 2 * _MAX_LINE])
     return shown if len(shown) <= _MAX_LINE else shown[:_MAX_LINE] + "…"
+
+
+@contextmanager
+def naming(folder: Path) -> Iterator[None]:
+    """Begin the message of a `UsageError` with the folder that it is about, once."""
+    try:
+        yield
+    except UsageError as error:
+        raise type(error)(one_line(f"{folder}: {str(error).removeprefix(f'{folder}/')}")) from None
 
 
 _INPUT_SAYS_NOTHING = ("missing", "extra_forbidden", "json_invalid")

@@ -22,7 +22,7 @@ import gymnasium
 from leaderboard.copies import refuse_copies
 from leaderboard.result import ReplayResult
 from leaderboard.rounds import check_live, protocol_of
-from leaderboard.schema import MADE, SUBMISSION_FILE, SUBMISSIONS, Submission, one_line, read_submission
+from leaderboard.schema import MADE, SUBMISSION_FILE, SUBMISSIONS, Submission, naming, read_submission
 from natlang_envs import SANDBOXED, __version__
 from natlang_envs.env import strip_unless_listed
 from natlang_envs.errors import UsageError
@@ -87,12 +87,12 @@ def verify(folder: Path, *, copies: bool = False) -> Verified:
         MissingDataError: What the protocol needs is not on this machine.
         UsageError: Something is not as it should be; one line names the file, the episode and what differs.
     """
-    try:
+    with naming(folder):
         submission = opened(folder)
         recording = folder / TRAJECTORIES_FILE
         with recording.open("rb") as file:
             if file.read(len(_PLAIN_HEAD)) != _PLAIN_HEAD:
-                raise UsageError(  # noqa: TRY301
+                raise UsageError(
                     f"{TRAJECTORIES_FILE} does not begin as the runner writes it, as a gzip file without a name, a "
                     "comment and a time: pack the run again"
                 )
@@ -100,10 +100,7 @@ def verify(folder: Path, *, copies: bool = False) -> Verified:
         found = check(submission, protocol_of(submission.protocol, beside_of(folder)), recording)
         if not copies and submissions is not None:
             refuse_copies(submissions, submission, found.result, recording)
-    except UsageError as error:
-        said = str(error).removeprefix(f"{folder}/")
-        raise type(error)(one_line(f"{folder}: {said}")) from None
-    return found
+        return found
 
 
 def submissions_of(folder: Path) -> Path | None:

@@ -14,6 +14,7 @@ import gymnasium
 
 from leaderboard.result import ReplayResult
 from leaderboard.rounds import protocol_of
+from leaderboard.schema import naming
 from leaderboard.verify import beside_of, opened
 from natlang_envs.env import NatLangEnv, unwrap
 from natlang_envs.errors import UsageError
@@ -71,9 +72,13 @@ def episode_text(folder: Path, number: int) -> str:
     Args:
         folder: The entry.
         number: The episode, from 1, in the order of the recording.
+
+    Raises:
+        UsageError: The folder is no entry, or it has no such episode.
     """
-    submission = opened(folder)
-    protocol = protocol_of(submission.protocol, beside_of(folder))
+    with naming(folder):
+        submission = opened(folder)
+        protocol = protocol_of(submission.protocol, beside_of(folder))
     total = len(protocol.episodes) * submission.run.runs
     if not 1 <= number <= total:
         raise UsageError(f"there is no episode {number}: {folder} has those from 1 to {total}")

@@ -245,6 +245,8 @@ def _of_module(module: str, name: str) -> Agent:
         ) from None
     except AttributeError:
         raise UsageError(f"module {module!r} has no {name!r}: write --agent {module}:FUNCTION") from None
+    except SyntaxError as error:
+        raise UsageError(f"{error.filename}, line {error.lineno}: {error.msg}: mend the agent's file") from None
     if isinstance(found, type):
         found = found()
     if isinstance(found, BatchAgent):
@@ -252,7 +254,19 @@ def _of_module(module: str, name: str) -> Agent:
     if not callable(found):
         raise UsageError(f"{module}:{name} is no agent: it must be a function or have a method act(inputs)")
     function = cast("Callable[[Any], str | Decision]", found)
+    if not _takes_one(function):
+        raise UsageError(f"{module}:{name} is no agent: it must take one argument, the prompt or an AgentInput")
     return _TextAgent(function) if _takes_text(function) else function
+
+
+def _takes_one(function: Callable[..., object]) -> bool:
+    try:
+        signature(function).bind(None)
+    except TypeError:
+        return False
+    except ValueError:  # a compiled function, which does not say what it takes
+        pass
+    return True
 
 
 def _takes_text(function: Callable[[Any], object]) -> bool:

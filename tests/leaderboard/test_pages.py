@@ -298,6 +298,8 @@ def test_the_page_says_which_episodes_it_shows_and_the_command_shows_any_other(
         assert command("show", entry, wrong).err == [
             f"natlang-leaderboard: there is no episode {wrong}: {entry} has those from 1 to 100"
         ]
+    missing = tmp_path / "nothing"
+    assert command("show", missing, 1).err[0].startswith(f"natlang-leaderboard: {missing}: is no folder: name the")
 
 
 @pytest.mark.slow

@@ -175,6 +175,9 @@ class Batched:
     def act(self, inputs):
         return ["move south" for each in inputs]
 
+def pair(prompt, given):
+    return "move south"
+
 number = 3
 """
 
@@ -182,6 +185,7 @@ number = 3
 @pytest.fixture
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     (tmp_path / "my_agents.py").write_text(MODULE)
+    (tmp_path / "half_agents.py").write_text("def first(given):\n    return (\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.delitem(sys.modules, "my_agents", raising=False)
     return "my_agents"
@@ -199,6 +203,8 @@ def test_a_function_of_the_current_folder_is_an_agent(module: str) -> None:
     [
         ("my_agents:last", "module 'my_agents' has no 'last'"),
         ("my_agents:number", "is no agent"),
+        ("my_agents:pair", "my_agents:pair is no agent: it must take one argument"),
+        ("half_agents:first", r"half_agents\.py, line 2: .* mend the agent's file"),
         ("nothing_here:agent", "there is no agent 'nothing_here'"),
         ("my agents:first", "unknown agent"),
     ],

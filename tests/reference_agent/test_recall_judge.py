@@ -16,7 +16,7 @@ from natlang_envs.autoexplore.dataset.made_questions import made_labels
 from natlang_envs.repository.tree import open_repository
 from reference_agent.data_set import Example
 from reference_agent.families.autoexplore.memory.judge import JudgeLesson, teach_judge
-from reference_agent.families.autoexplore.memory.questions import OF_LIFT, RecallTraining
+from reference_agent.families.autoexplore.memory.questions import JUDGES, OF_LIFT, RecallTraining
 from reference_agent.families.autoexplore.memory.run import LIFTS, STATES
 from reference_agent.families.autoexplore.memory.teaching import play, read_games
 from reference_agent.memory.evidence import EvidenceWeights, StateReader
@@ -146,6 +146,13 @@ def test_a_run_whose_judge_was_lost_teaches_it_again(canal: Path, tmp_path: Path
     (tmp_path / "run" / JUDGE).unlink()
     taught(tmp_path / "run", canal, lessons)
     assert (tmp_path / "run" / JUDGE).read_bytes() == before
+
+
+@pytest.mark.parametrize("judge", JUDGES)
+def test_a_model_that_is_not_there_is_refused_before_anything_is_made(canal: Path, tmp_path: Path, judge: str) -> None:
+    with pytest.raises(UsageError, match=r"there is no folder '\./nothing'"):
+        taught(tmp_path / "run", canal, QUICK._replace(model="./nothing", judge=judge))
+    assert not list(tmp_path.rglob("*.safetensors"))
 
 
 def test_the_lift_can_judge_instead_and_needs_a_model(canal: Path, tmp_path: Path, model: LanguageModel) -> None:

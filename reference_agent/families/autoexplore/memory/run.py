@@ -17,7 +17,7 @@ from natlang_envs.files import alone, json_line, only_process, write_whole
 from natlang_envs.tasks import hash_fraction
 from reference_agent.families.autoexplore.memory.judge import JudgeLesson, judge_lesson, teach_judge
 from reference_agent.families.autoexplore.memory.learning import count, folds_of, remember
-from reference_agent.families.autoexplore.memory.questions import LEARNED, OF_LIFT, RecallQuestions, RecallTraining
+from reference_agent.families.autoexplore.memory.questions import LEARNED, RecallQuestions, RecallTraining
 from reference_agent.families.autoexplore.memory.teaching import (
     Kept,
     imitate,
@@ -151,15 +151,17 @@ def known_games(
     torch.set_num_threads(1)
     folds = folds_of(questions.train, _FOLDS)
     held = {f"fold{number}": fold for number, fold in enumerate(folds)} | {VALIDATION: list(questions.validation)}
+    files = {name: out / f"games-{name}.json" for name in held}
+    taught = [out / JUDGE] if lessons.model and lessons.judge == LEARNED else []
+    new = not all(file.exists() for file in (*files.values(), *taught))
+    reader = _reader(out, lessons, device) if new and lessons.model else None
     memories = _memories(out, questions, folds, report)
     drawn: dict[str, list[Label]] = {}
     for name, labels in held.items():
         most = lessons.questions and max(1, lessons.questions // (1 if name == VALIDATION else _FOLDS))
         drawn[name] = sorted(labels, key=lambda label: hash_fraction(f"recall/{label.id}"))[:most]
-    files = {name: out / f"games-{name}.json" for name in held}
-    taught = [out / JUDGE] if lessons.model and lessons.judge == LEARNED else []
-    if not all(file.exists() for file in (*files.values(), *taught)):
-        judges = _judges(out, memories, drawn, questions, lessons, report, device)
+    if new:
+        judges = _judges(out, memories, drawn, questions, reader, report)
         for name, file in files.items():
             scale = Scale(WordJudge(memories[name].rarity), judges[name])
             kept: list[Kept] = []
@@ -192,19 +194,28 @@ def _memories(
     return found
 
 
+def _reader(out: Path, lessons: RecallTraining, device: str) -> LiftJudge | StateReader:
+    """Return what reads with the model, which is loaded at once: an unknown one is refused before anything is made."""
+    found = (
+        StateReader(lessons.model, out / STATES, device)
+        if lessons.judge == LEARNED
+        else LiftJudge(lessons.model, out / LIFTS, device)
+    )
+    found.model  # noqa: B018
+    return found
+
+
 def _judges(
     out: Path,
     memories: Mapping[str, NameMemory],
     drawn: Mapping[str, Sequence[Label]],
     questions: RecallQuestions,
-    lessons: RecallTraining,
+    reader: LiftJudge | StateReader | None,
     report: Report,
-    device: str,
 ) -> Mapping[str, ModelJudge | None]:
     """Return what judges the texts of each fold and of validation: a learned judge was not taught their questions."""
-    if not lessons.model or lessons.judge == OF_LIFT:
-        return dict.fromkeys(drawn, LiftJudge(lessons.model, out / LIFTS, device) if lessons.model else None)
-    reader = StateReader(lessons.model, out / STATES, device)
+    if not isinstance(reader, StateReader):
+        return dict.fromkeys(drawn, reader)
     taught: dict[str, list[JudgeLesson]] = {}
     for name, labels in drawn.items():
         taught[name] = []
