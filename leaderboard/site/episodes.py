@@ -48,7 +48,9 @@ def shown_episodes(result: ReplayResult, protocol: Protocol, kinds: dict[str, di
 def viewed(protocol: Protocol) -> gymnasium.Env[str, str] | None:
     """Return the environment that shows the observations, or None if its data are not on this machine."""
     try:
-        env = protocol.make_env(render_mode="ansi")
+        env = protocol.make_env()
+        if "ansi" in env.metadata["render_modes"]:
+            env = protocol.make_env(render_mode="ansi")
         env.reset(options={"task_id": protocol.episodes[0].task_id})
     except UsageError:
         return None
@@ -83,7 +85,7 @@ def episode_text(folder: Path, number: int) -> str:
     if not 1 <= number <= total:
         raise UsageError(f"there is no episode {number}: {folder} has those from 1 to {total}")
     (recorded,) = _episodes(folder / TRAJECTORIES_FILE, [number - 1])
-    env = protocol.make_env(render_mode="ansi")
+    env = protocol.make_env()
     lines = [f"Episode {number} of {total}: {recorded.task_id}, seed {recorded.seed}, run {recorded.run + 1}"]
     for step, (observation, _, _, _, info) in enumerate(play_again(env, recorded)):
         if not step:
@@ -120,7 +122,7 @@ def _shown(env: gymnasium.Env[str, str] | None, recorded: Trajectory) -> dict[st
 
 def _replayed(env: gymnasium.Env[str, str], recorded: Trajectory) -> dict[str, Any]:
     # The default picture only says the observation and the commands again.
-    has_pictures = type(unwrap(env)).render is not NatLangEnv.render
+    has_pictures = env.render_mode == "ansi" and type(unwrap(env)).render is not NatLangEnv.render
     texts: dict[str, list[str]] = {"observations": [], "listed": [], "pictures": []}
     for observation, _, _, _, info in play_again(env, recorded):
         texts["observations"].append(observation)

@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from leaderboard.pack import pack
+from leaderboard.site.episodes import episode_text, script_of, viewed
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import Episode, Protocol, evaluate, load_agent
+from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 
 GAME = Path(__file__).parents[2] / "examples" / "games" / "post_office.py"
 DAYS = tuple(Episode(f"day-{day}", day) for day in (0, 1, 2, 3))
@@ -82,3 +84,16 @@ def test_a_try_of_an_own_protocol_is_refused(run: Path) -> None:
     evaluate(load_agent("random-legal"), OWN, name="random", out="try", episodes=2)
     with pytest.raises(UsageError, match=r"a try of post/v1, its first 2 episodes: evaluate without --episodes"):
         pack(Path("try"), name="me", out=Path("board/submissions"), protocol_file=Path("post.json"))
+
+
+def test_a_game_that_has_no_picture_is_shown_as_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    days = tuple(Episode(f"up-to-20/{hidden}", hidden) for hidden in (3, 4))
+    guess = Protocol("guess/v1", "examples.guess_number:Example/GuessNumber-v0", {}, 6, 1, days, "Two numbers.")
+    evaluate(load_agent("oracle"), guess, name="oracle", out="run")
+    Path("guess.json").write_text(guess.to_json(), encoding="utf-8")
+    entry = pack(Path("run"), name="oracle", out=Path("board/submissions"), protocol_file=Path("guess.json"))
+    shown = viewed(guess)
+    assert shown is not None
+    assert b"pieces(" in script_of(entry / TRAJECTORIES_FILE, [0], shown)
+    assert "Success" in episode_text(entry, 1)
