@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
@@ -268,7 +268,7 @@ def one_line(text: str) -> str:
 
 
 @contextmanager
-def naming(folder: Path) -> Iterator[None]:
+def naming(folder: Path) -> Generator[None]:
     """Begin the message of a `UsageError` with the folder that it is about, once."""
     try:
         yield
