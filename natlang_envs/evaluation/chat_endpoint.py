@@ -169,20 +169,23 @@ class ChatEndpoint:
         if not self.settings.system and len(sent) > 1 and sent[0]["role"] == "system":
             sent[:2] = [{**sent[1], "content": f"{sent[0]['content']}\n\n{sent[1]['content']}"}]
         more = {**self.settings.body(), **({"tools": list(tools)} if tools else {})}
-        body, deadline = bytearray(), time.monotonic() + self.settings.timeout
+        body, deadline, late = bytearray(), time.monotonic() + self.settings.timeout, False
         try:
             with self._client.chat.completions.with_streaming_response.create(
                 model=self._model, messages=sent, extra_body=more or None
             ) as response:
                 for piece in response.http_response.iter_bytes():
                     body += piece
-                    if len(body) > MAX_BODY or time.monotonic() > deadline:
+                    late = time.monotonic() > deadline
+                    if late or len(body) > MAX_BODY:
                         break
         except Exception as error:
             raise self._problem_of(error) from None
+        if late:
+            raise TimeoutError
         if len(body) > MAX_BODY:
             raise Problem(f"answers with more than {MAX_BODY:,} bytes", "lasting", remedy=IS_IT_ONE)
-        return bytes(body)  # after the deadline nobody reads it
+        return bytes(body)
 
     def _problem_of(self, error: Exception) -> Exception:
         """Return what a failed request means; some versions of the package wrap the errors of its HTTP library."""

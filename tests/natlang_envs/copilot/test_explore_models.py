@@ -9,6 +9,7 @@ import socket
 import subprocess
 import threading
 import time
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
@@ -196,8 +197,16 @@ def test_a_key_that_is_none_and_a_password_are_not_shown(sums: Path) -> None:
     assert "secret" not in line
 
 
-def test_an_endpoint_that_drips_is_left(sums: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each byte comes in time, the answer never."""
+@pytest.mark.parametrize("late", [0, 1])
+def test_an_endpoint_that_drips_is_left(sums: Path, monkeypatch: pytest.MonkeyPatch, late: float) -> None:
+    """Each byte comes in time, the answer never; a caller on a busy machine looks late, and sees no part of it."""
+    waited = Future[bytes].result
+
+    def wait(answer: Future[bytes], timeout: float | None = None) -> bytes:
+        time.sleep(late)
+        return waited(answer, timeout)
+
+    monkeypatch.setattr(Future, "result", wait)
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def drip() -> None:
