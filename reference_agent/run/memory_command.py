@@ -82,6 +82,9 @@ def recall(
         str | None, typer.Option(help="How it judges: learned, by weights that are taught first (default), or lift.")
     ] = None,
     device: Annotated[str, typer.Option(help="Where texts are read: cpu or cuda.")] = "cpu",
+    precision: Annotated[
+        str | None, typer.Option(help="What they are read with: bf16, fp32, or auto, the faster here (default).")
+    ] = None,
     repositories: Annotated[list[str], typer.Option(help="Repositories of the dataset, or known.")] = [KNOWN],  # noqa: B006
     questions: Annotated[int | None, typer.Option(min=5, help="Questions to learn from at most, for a try.")] = None,
     seeds: Annotated[int, typer.Option(min=1, help="How many policies.")] = 1,
@@ -98,7 +101,10 @@ def recall(
 
     if judge is not None and not model:
         raise UsageError("--judge says how a model judges: add --model, or leave --judge out")
+    if precision is not None and not model:
+        raise UsageError("--precision is a model's: add --model, or leave --precision out")
     judged = require_choice("judge", judge or LEARNED, JUDGES)
+    read_with = require_choice("precision", precision or "auto", ("auto", "bf16", "fp32"))
     asked = questions_about(repositories)
     lessons = RecallTraining(
         *(model, questions, epochs, updates),
@@ -106,6 +112,7 @@ def recall(
         negatives=negatives,
         reflections=reflections,
         judge=judged,
+        precision=read_with,
     )
     tell = ProgressLines(partial(typer.echo, err=True)).step
     found = train_player(out, asked, lessons, tell, seeds=seeds, device=device)

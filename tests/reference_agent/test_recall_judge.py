@@ -138,6 +138,29 @@ def test_a_player_with_a_judge_plays_as_in_the_games_that_it_learned_from(
             load(f"{path}@{name}")
 
 
+def test_a_run_goes_on_in_its_precision_on_another_processor(canal: Path, tmp_path: Path, model: LanguageModel) -> None:
+    model.save(tmp_path / "tiny")
+    lessons = QUICK._replace(model=str(tmp_path / "tiny"), updates=0)
+    here = settled_precision("auto", "cpu")
+    other = {"fp32": "bf16", "bf16": "fp32"}[here]
+    run = tmp_path / "run"
+    taught(run, canal, lessons._replace(precision=other))
+    assert json.loads((run / ABOUT).read_text())["precision"] == other
+    assert json.loads((run / STATES).read_text().split("\n")[0])["model"].endswith(f" {other}")
+    with pytest.raises(UsageError, match=f"precision.*{other}.*{here}"):
+        taught(run, canal, lessons)
+    (run / ABOUT).unlink()
+    taught(run, canal, lessons._replace(precision=other))
+    assert json.loads((run / ABOUT).read_text())["precision"] == other
+
+
+def test_a_precision_without_a_model_and_an_unknown_one_are_refused(tmp_path: Path) -> None:
+    for more, said in (("fp32",), "add --model"), (("fp64", "--model", "smollm2"), "unknown precision 'fp64'"):
+        done = CliRunner().invoke(app, ["recall", "--out", str(tmp_path / "run"), "--precision", *more])
+        assert isinstance(done.exception, UsageError)
+        assert said in str(done.exception)
+
+
 def test_a_run_whose_judge_was_lost_teaches_it_again(canal: Path, tmp_path: Path, model: LanguageModel) -> None:
     model.save(tmp_path / "tiny")
     lessons = QUICK._replace(model=str(tmp_path / "tiny"))

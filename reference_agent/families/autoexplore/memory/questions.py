@@ -43,6 +43,7 @@ class RecallTraining(NamedTuple):
     negatives: bool = True  # the teacher reads in vain before it reads a right file
     reflections: bool = True  # the policy is told what was read
     judge: str = LEARNED  # how a model judges: by weights of its states that are learned first, or by its lift
+    precision: str = "auto"  # what a model reads with: bf16, fp32, or whichever is faster on this machine
 
 
 def questions_about(repositories: Sequence[str]) -> RecallQuestions:

@@ -65,6 +65,7 @@ def train_player(
     called with a stage, a step, the steps and a share of games won. Raises `UsageError` if the folder holds a run of
     other settings, or there is no such model.
     """
+    lessons = _here(lessons, device)
     out.mkdir(parents=True, exist_ok=True)
     with only_process(out):
         claim_inputs(out / SETTINGS, {"seeds": seeds, **_inputs(questions, lessons)})
@@ -85,7 +86,7 @@ def train_player(
                     best = greedy, file.read_bytes()
         if best is not None:
             write_whole(out / POLICY, best[1])
-        _write_about(out, lessons.model, found, device)
+        _write_about(out, lessons, found)
         return found
 
 
@@ -99,6 +100,7 @@ def train_cell(
     """
     if (folder / ABOUT).exists():
         return
+    lessons = _here(lessons)
     with alone(shared.with_name(f".{shared.name}.lock")):
         shared.mkdir(parents=True, exist_ok=True)
         of_games = {name: value for name, value in _inputs(questions, lessons).items() if name in _OF_GAMES}
@@ -113,12 +115,12 @@ def train_cell(
             write_whole(folder / name, (shared / name).read_bytes())
     write_whole(folder / POLICY, weights)
     write_whole(folder / CURVE, json_line(curve))
-    _write_about(folder, lessons.model, [score])
+    _write_about(folder, lessons, [score])
 
 
 def claim_cell(folder: Path, lessons: RecallTraining, seed: int) -> None:
     """Raise `UsageError` if the folder holds what was trained by other settings."""
-    claim_inputs(folder / SETTINGS, {"seed": seed, **lessons._asdict()})
+    claim_inputs(folder / SETTINGS, {"seed": seed, **_here(lessons)._asdict()})
 
 
 def plan_weights(folder: Path, lessons: RecallTraining) -> PlanWeights:
@@ -128,15 +130,20 @@ def plan_weights(folder: Path, lessons: RecallTraining) -> PlanWeights:
     return PlanWeights(lift=LIFT if lessons.model else 0.0)
 
 
-_OF_GAMES = ("model", "judge", "questions", "repositories")
+_OF_GAMES = ("model", "judge", "precision", "questions", "repositories")
+
+
+def _here(lessons: RecallTraining, device: str = "cpu") -> RecallTraining:
+    """Return the settings with the precision that a model reads with on this machine."""
+    return lessons._replace(precision=settled_precision(lessons.precision, device) if lessons.model else "")
 
 
 def _inputs(questions: RecallQuestions, lessons: RecallTraining) -> dict[str, object]:
     return {**lessons._asdict(), "repositories": list(questions.folders)}
 
 
-def _write_about(folder: Path, model: str, found: Sequence[StageScore], device: str = "cpu") -> None:
-    about = {"model": model, "precision": settled_precision("auto", device)}
+def _write_about(folder: Path, lessons: RecallTraining, found: Sequence[StageScore]) -> None:
+    about = {"model": lessons.model, "precision": lessons.precision}
     write_whole(folder / ABOUT, json_line({**about, "validation": [each._asdict() for each in found]}))
 
 
@@ -197,9 +204,9 @@ def _memories(
 def _reader(out: Path, lessons: RecallTraining, device: str) -> LiftJudge | StateReader:
     """Return what reads with the model, which is loaded at once: an unknown one is refused before anything is made."""
     found = (
-        StateReader(lessons.model, out / STATES, device)
+        StateReader(lessons.model, out / STATES, device, lessons.precision)
         if lessons.judge == LEARNED
-        else LiftJudge(lessons.model, out / LIFTS, device)
+        else LiftJudge(lessons.model, out / LIFTS, device, lessons.precision)
     )
     found.model  # noqa: B018
     return found
