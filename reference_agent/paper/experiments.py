@@ -25,7 +25,7 @@ from natlang_envs.make_env import make_env
 from natlang_envs.tasks import split_beside
 from reference_agent.algorithms import algorithm_names
 from reference_agent.families.autoexplore.memory.questions import JUDGES, RecallTraining
-from reference_agent.run.config import Config
+from reference_agent.run.config import PRECISIONS, Config
 from reference_agent.run.config_file import EXPERIMENTS, load_config, preset_files, setting_value
 
 UNTUNED = "untuned"
@@ -204,6 +204,7 @@ def recall_training(method: str, preset: Preset, settings: Sequence[str]) -> Rec
         kind = int if name == "questions" else type(RecallTraining._field_defaults[name])
         require_type(given[name], kind, f"no {name} of recall: give {kind.__name__}")
     require_choice("recall.judge", given.get("judge", default.judge), JUDGES)
+    require_choice("recall.precision", given.get("precision", default.precision), PRECISIONS)
     return default._replace(**given)._replace(**_DATA["recall"][method])
 
 

@@ -14,13 +14,14 @@ from reference_agent.curriculum import Stage, as_stages
 from reference_agent.run.bounds import at_least, check_bounds, choice, fraction, limit, positive, refuse_given, share
 from reference_agent.state import Shown, load_state
 
+PRECISIONS = ("fp32", "bf16", "auto")
 # An older torch lacks the second. A core of an AMD EPYC makes 200 GFLOPS in bf16, 90 in fp32, by AVX-512 alone.
 _FAST = ("_is_amx_tile_supported", "_is_avx512_bf16_supported")
 
 
 def settled_precision(precision: str, device: str) -> str:
-    """Return "bf16" or "fp32", also for "auto", on this machine's `device`."""
-    if precision != "auto":
+    """Return "bf16" or "fp32", also for "auto", on this machine's `device`. Raises `UsageError` for any other."""
+    if require_choice("precision", precision, PRECISIONS) != "auto":
         return precision
     import torch
 
@@ -65,7 +66,7 @@ class ModelConfig:
     lora_rank: int = at_least(0, 0)
     lora_alpha: int = at_least(1, 16)
     lora_targets: str = "all-linear"
-    precision: str = choice("fp32", "bf16", "auto")
+    precision: str = choice(*PRECISIONS)
     eight_bit: bool = False
     gradient_checkpointing: bool = False
     device: str = choice("auto", "cpu", "cuda")

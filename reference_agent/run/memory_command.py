@@ -97,6 +97,7 @@ def recall(
     """Teach a player who remembers: a memory, imitation, then reward, chosen on known_validation. A run resumes."""
     from reference_agent.families.autoexplore.memory.questions import RecallTraining
     from reference_agent.families.autoexplore.memory.run import train_player
+    from reference_agent.run.config import PRECISIONS
     from reference_agent.run.progress import ProgressLines
 
     if judge is not None and not model:
@@ -104,7 +105,7 @@ def recall(
     if precision is not None and not model:
         raise UsageError("--precision is a model's: add --model, or leave --precision out")
     judged = require_choice("judge", judge or LEARNED, JUDGES)
-    read_with = require_choice("precision", precision or "auto", ("auto", "bf16", "fp32"))
+    read_with = require_choice("precision", precision or "auto", PRECISIONS)
     asked = questions_about(repositories)
     lessons = RecallTraining(
         *(model, questions, epochs, updates),

@@ -333,6 +333,7 @@ def test_known_repositories_have_the_methods_of_a_player_who_remembers(tmp_path:
     for task, setting, message in (
         (tasks[0], "recall.batches=4", "unknown setting of recall 'batches': choose one of batch"),
         (tasks[0], "recall.batch=few", "'few' is no batch of recall: give int"),
+        (tasks[0], "recall.precision=fp64", "unknown recall.precision 'fp64': choose one of fp32, bf16, auto"),
         (tasks[0], "rl.batch=4", "'rl.batch=4' would change nothing"),
         ("taxi-pickup", "recall.batch=4", "'recall.batch=4' would change nothing"),
     ):
