@@ -113,8 +113,8 @@ class Protocol:
                 import_module(module)
         return gymnasium.spec(name)
 
-    def to_json(self) -> str:
-        """Return the file's text: one episode a line."""
+    def to_json(self, same_as: str = "") -> str:
+        """Return the file's text: one episode a line, or the name of a protocol of this package that has the same."""
         content = asdict(self)
         episodes = content.pop("episodes")
         del content["local"]
@@ -122,7 +122,8 @@ class Protocol:
             del content["live"]
         head = json.dumps(content, indent=2, ensure_ascii=False)[:-2]
         rows = ",\n".join(f"    {json.dumps(each)}" for each in episodes)
-        return f'{head},\n  "episodes": [\n{rows}\n  ]\n}}\n'
+        listed = json.dumps(same_as) if same_as else f"[\n{rows}\n  ]"
+        return f'{head},\n  "episodes": {listed}\n}}\n'
 
 
 def _folder() -> Traversable:
@@ -154,11 +155,13 @@ def load_protocol(name: str) -> Protocol:
     if episodes is not None and whole in protocol_names():
         raise UsageError(f"{name} is a try of {whole}, its first {episodes} episodes: evaluate without --episodes")
     require_choice("protocol", name, protocol_names())
-    return _parse((_folder() / f"{name}.json").read_text(encoding="utf-8"))
+    content = json.loads((_folder() / f"{name}.json").read_text(encoding="utf-8"))
+    if isinstance(same_as := content["episodes"], str):
+        content["episodes"] = load_protocol(same_as).episodes
+    return _made(content)
 
 
-def _parse(text: str) -> Protocol:
-    content = json.loads(text)
+def _made(content: dict[str, Any]) -> Protocol:
     episodes = tuple(Episode(task_id, seed) for task_id, seed in content.pop("episodes"))
     return Protocol(**content, episodes=episodes)
 
@@ -170,7 +173,7 @@ def _read_protocol(path: Path) -> Protocol:
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read ({reason(error)}): {remedy}") from None
     try:
-        found = _parse(text)
+        found = _made(json.loads(text))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise UsageError(f"{path} holds no protocol ({error}): {remedy}") from None
     hints = get_type_hints(Protocol)
@@ -188,10 +191,20 @@ def split_shortened(name: str) -> tuple[str, int | None]:
     return (name, None) if found is None else (found[1], int(found[2]))
 
 
+def protocol_files(protocols: Iterable[Protocol]) -> dict[str, str]:
+    """Return the texts of this package's files by the names of their protocols; episodes stand in the first alone."""
+    first: dict[tuple[Episode, ...], str] = {}
+    texts: dict[str, str] = {}
+    for each in protocols:
+        owner = first.setdefault(each.episodes, each.name)
+        texts[each.name] = each.to_json("" if owner == each.name else owner)
+    return texts
+
+
 def write_protocols(protocols: Iterable[Protocol]) -> None:
     """Write the files of protocols into this package, once all of them are made."""
-    for protocol in list(protocols):
-        path = Path(str(_folder())) / f"{protocol.name}.json"
+    for name, text in protocol_files(protocols).items():
+        path = Path(str(_folder())) / f"{name}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(protocol.to_json(), encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
     _names.cache_clear()

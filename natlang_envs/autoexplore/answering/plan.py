@@ -36,7 +36,9 @@ def _ways(episode: AnswerEpisode, most: int) -> Iterator[list[str]]:
                 ends = (_answer(episode, Citation(path, line)) for line in shown)
             else:
                 ends = _quoted_ends(episode, path, part, shown)
-            if end := next(filter(None, ends), None):
+            found = filter(None, ends)
+            # What was picked may belong to a later end than the first.
+            if end := min(found, key=len, default=None) if episode.picks else next(found, None):
                 yield _reading(episode, path, part, most, end)
 
 
@@ -87,7 +89,6 @@ def _reading(episode: AnswerEpisode, path: str, part: int, most: int, end: list[
     if opened and opened.path == path:
         leaves = bool(opened.line) and (opened.part != part or end[0].startswith("quote "))
         return [BACK] * leaves + [opened.command] * (more if opened.part != part else 0) + end
-    closing = [BACK] * (1 + bool(opened.line)) if opened else []
     if episode.form == "text" and part in {number % parts for number in range(before)}:
         return end
     way = _way_to_read(inner, path, most)
@@ -95,6 +96,8 @@ def _reading(episode: AnswerEpisode, path: str, part: int, most: int, end: list[
         following = [*way[1:], *way[-1:]]
         leaves = [each.startswith("cat ") and each != then for each, then in zip(way, following, strict=True)]
         way = [part for each, leave in zip(way, leaves, strict=True) for part in [each, *[BACK] * leave]]
+    reads_on = opened and way[:1] == [opened.command]
+    closing = [BACK] * ((not reads_on) + bool(opened.line)) if opened else []
     return [*closing, *way, *way[-1:] * (more - 1), *end] if way else [BACK] * (most + 1)
 
 
@@ -105,8 +108,11 @@ def _way_to_read(inner: ExploreEpisode | SearchEpisode, path: str, most: int) ->
         return [*way, f"cat {name.removeprefix('id ')}"]
     if f"cat {path}" in inner.commands:
         return [f"cat {path}"]
-    found = shortest_plan(inner.view, (), (), (path,), most) or []  # as from the start: what was read may not be listed
-    return [*found[:-1], f"cat {path}"] if found and found[0] in inner.commands else []
+    for state in (((), ()), (inner.words, inner.shown)):  # first as from the start: what was read may not be listed
+        found = shortest_plan(inner.view, *state, (path,), most) or []
+        if found and found[0] in inner.commands:
+            return [*found[:-1], f"cat {path}"]
+    return []
 
 
 def way_to_cite(episode: AnswerEpisode, cited: Citation, most: int) -> list[str]:
