@@ -126,7 +126,7 @@ def test_the_oracle_is_perfect_on_every_protocol(name: str, episodes: int) -> No
         assert difference(each, replay(env, each)) is None
 
 
-@pytest.mark.skipif("autoexplore-answer-search/v1" not in PLAYABLE, reason="needs the repositories")
+@needs_repositories("autoexplore-answer-search-listed/v1")
 def test_a_plan_is_as_long_as_it_said_at_first() -> None:
     protocol = load_protocol("autoexplore-answer-search-listed/v1")
     # Two targets by other searches; a word that another line says too; a file that is read on before it is closed.
