@@ -24,7 +24,7 @@ class BlindReading(NamedTuple):
 
 
 def readings_file() -> Path:
-    return data_folder() / "readings" / "second.jsonl"
+    return data_folder() / "readings" / "second.jsonl.gz"
 
 
 def sample(labels: Iterable[Label]) -> list[BlindReading]:
@@ -71,17 +71,17 @@ class Completeness(NamedTuple):
 
 def fresh_reading_file() -> Path:
     """Return the file of the blind reading made when the labels were finished; no target was added from it."""
-    return data_folder() / "readings" / "fresh.jsonl"
+    return data_folder() / "readings" / "fresh.jsonl.gz"
 
 
 def known_reading_file() -> Path:
     """Return the file of the blind reading of questions about known repositories, six files each."""
-    return data_folder() / "readings" / "known.jsonl"
+    return data_folder() / "readings" / "known.jsonl.gz"
 
 
 def completeness(labels: Mapping[str, Label], path: Path | None = None) -> Completeness:
     """Compare the committed readings of whole trees, or those of another file, with the labels."""
-    lines = read_lines(path or data_folder() / "readings" / "full.jsonl", _parse_full)
+    lines = read_lines(path or data_folder() / "readings" / "full.jsonl.gz", _parse_full)
     read = [(set(each.files), set(labels[each.id].targets)) for _, each in lines if each.id in labels]
     found = sum(bool(files & targets) for files, targets in read)
     further = sum(bool(files - targets) for files, targets in read)

@@ -124,7 +124,7 @@ def _row(label: Label, *, own: bool) -> dict[str, Any]:
 
 
 def _company(repositories: Collection[str]) -> dict[str, bytes]:
-    named = [data_folder() / "repositories.toml", keys_file(), *(data_folder() / "readings").glob("*.jsonl")]
+    named = [data_folder() / "repositories.toml", keys_file(), *(data_folder() / "readings").glob("*.jsonl.gz")]
     content = {path.relative_to(data_folder()).as_posix(): path.read_bytes() for path in named}
     for name in sorted(repositories):
         entry = catalogue()[name]

@@ -282,10 +282,10 @@ def test_the_export_is_read_back(coffee: Repository, tmp_path: Path) -> None:
     for name in (
         "repositories.toml",
         "answer_keys.jsonl.gz",
-        "readings/second.jsonl",
-        "readings/full.jsonl",
-        "readings/fresh.jsonl",
-        "readings/known.jsonl",
+        "readings/second.jsonl.gz",
+        "readings/full.jsonl.gz",
+        "readings/fresh.jsonl.gz",
+        "readings/known.jsonl.gz",
         "coffee_company/README.md",
     ):
         assert name in sums
