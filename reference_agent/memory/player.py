@@ -305,15 +305,17 @@ def _loaded(argument: str, sampling: bool) -> RecallAgent:
 load, load_sampling = partial(_loaded, sampling=False), partial(_loaded, sampling=True)
 
 
-def remembering(path: Path, model: str, lifts: Path | None = None, name: str = "recall") -> RecallAgent:
+def remembering(
+    path: Path, model: str, lifts: Path | None = None, name: str = "recall", precision: str = "auto"
+) -> RecallAgent:
     """Return the agent, called `name` in messages, of a memory, a folder of `reflect-rl recall` or a published player.
 
     Its texts are judged by `model`, with learned weights where they are there, else by lifts; by words alone if it is
-    empty. The table `lifts` keeps what the model said for the next run. A run's player computes as it learned, and a
-    published one as it was recorded.
+    empty. The table `lifts` keeps what the model said for the next run. A run's player computes as it learned, a
+    published one as it was recorded, and a memory alone in `precision`.
     """
     policy, contents = None, contents_of(path)
-    precision = _RECORDED if published.is_published(path) else "auto"
+    precision = _RECORDED if published.is_published(path) else precision
     memory = NameMemory.of(contents.get(MEMORY, b""), path)
     if ABOUT in contents:
         about = json.loads(contents[ABOUT])

@@ -129,7 +129,8 @@ def _agent(cell: Cell, out: Path, report: Callable[[str, int, int, float], None]
         plan = cell.method == UNTUNED
         learned = cell.recall.judge == LEARNED and not plan
         source = cell.folder / MEMORY if plan else cell.folder
-        return remembering(source, cell.recall.model, stages / "recall" / (STATES if learned else LIFTS))
+        table = stages / "recall" / (STATES if learned else LIFTS)
+        return remembering(source, cell.recall.model, table, precision=cell.recall.precision)
     if cell.config is None:
         return load_agent(cell.method)
     torch.set_num_threads(cell.config.threads)

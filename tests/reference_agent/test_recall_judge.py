@@ -21,7 +21,7 @@ from reference_agent.families.autoexplore.memory.run import LIFTS, STATES
 from reference_agent.families.autoexplore.memory.teaching import play, read_games
 from reference_agent.memory.evidence import EvidenceWeights, StateReader
 from reference_agent.memory.judging import ShownPart
-from reference_agent.memory.player import ABOUT, JUDGE, POLICY, load, publish
+from reference_agent.memory.player import ABOUT, JUDGE, MEMORY, POLICY, load, publish, remembering
 from reference_agent.memory.policy import policy_of
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.run.command import app
@@ -152,6 +152,9 @@ def test_a_run_goes_on_in_its_precision_on_another_processor(canal: Path, tmp_pa
     (run / ABOUT).unlink()
     taught(run, canal, lessons._replace(precision=other))
     assert json.loads((run / ABOUT).read_text())["precision"] == other
+    alone = remembering(run / MEMORY, lessons.model, tmp_path / "lifts.jsonl", precision=other)
+    alone.scale.prepare([ShownPart("Why so?", "a.md", 1, "Because.")])
+    assert json.loads((tmp_path / "lifts.jsonl").read_text())["model"].endswith(f" {other}")
 
 
 def test_a_precision_without_a_model_and_an_unknown_one_are_refused(tmp_path: Path) -> None:
