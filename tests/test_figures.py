@@ -89,7 +89,13 @@ FIGURES = {
         "by a learned policy | "
         + " | ".join(whole(f"{KNOWN}{board}/v1/recall-reflect-rl-seed0") for board in ("-depth1", "-depth2", "")),
         "untuned SmolLM2's lift | "
-        + " | ".join(whole(f"{KNOWN}{board}/v1/recall-smollm2", mark="**") for board in ("-depth1", "-depth2", "")),
+        + " | ".join(whole(f"{KNOWN}{board}/v1/recall-smollm2") for board in ("-depth1", "-depth2", "")),
+        "taught from 250 questions, the plan | "
+        + " | ".join(whole(f"{KNOWN}{board}/v1/recall-judge") for board in ("-depth1", "-depth2")),
+        f"by a learned policy | {whole(f'{KNOWN}-depth1/v1/recall-judge-reflect-rl-seed0')} | not played",
+        f"(70 to 82) | {whole(f'{KNOWN}-depth2/v1/recall-judge-400', mark='**')} |",
+        "by a learned policy, seed 0 | "
+        + " | ".join(whole(f"{KNOWN}{board}/v1/recall-judge-400-reflect-rl-seed0") for board in ("-depth1", "-depth2")),
     ],
     "benchmarks/results/taxi_unseen_cities.md": [
         f"| pickup, SFT only | greedy | {cells(f'{PICKUP}-cities/v1/reflect-rl-tiny-sft-only')} |"

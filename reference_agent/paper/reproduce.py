@@ -70,7 +70,7 @@ def reproduce(plan: Plan, jobs: int, report: Report, done: Callable[[Cell], None
             done(cell)
         if jobs == 1:
             for cell in missing:
-                _make(cell, plan.out, lambda *told, name=cell.name: report(name, *told))
+                make_cell(cell, plan.out, lambda *told, name=cell.name: report(name, *told))
                 done(cell)
         elif missing:
             _make_all(missing, plan.out, jobs, report, done)
@@ -98,7 +98,7 @@ def _is_whole(cell: Cell) -> bool:
     return all((run / RUN_FILE).exists() for run in (cell.evaluation, cell.sampled) if run)
 
 
-def _make(cell: Cell, out: Path, report: Callable[[str, int, int, float], None]) -> None:
+def make_cell(cell: Cell, out: Path, report: Callable[[str, int, int, float], None]) -> None:
     """Train a cell and let it play its protocol; what is there already is not made again."""
     started = time.perf_counter() - (cell.seconds or 0.0)
     cell.folder.mkdir(parents=True, exist_ok=True)
@@ -115,7 +115,7 @@ def _make(cell: Cell, out: Path, report: Callable[[str, int, int, float], None])
         for number, (run, player) in enumerate(runs.items()):
             if not (run / RUN_FILE).exists():
                 name = cell.name + (", sampled" if number else "")
-                evaluate(player, protocol, name=name, out=run, progress=playing)
+                evaluate(player, protocol, name=name, out=run, progress=playing, resume=True)
     except UsageError as error:
         raise UsageError(f"{cell.name}: {error}") from None
     finally:
@@ -183,7 +183,7 @@ def _relay(news: Any, report: Report) -> None:
 
 
 def _make_apart(cell: Cell, out: Path, news: Any) -> None:
-    _make(cell, out, lambda *told: news.put((cell.name, *told)))
+    make_cell(cell, out, lambda *told: news.put((cell.name, *told)))
 
 
 def take_gpu(numbers: SimpleQueue[int]) -> None:

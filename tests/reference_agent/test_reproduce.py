@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from natlang_envs.autoexplore.dataset.catalogue import pinned_repository
 from natlang_envs.errors import UsageError
+from natlang_envs.evaluation import read_run
 from natlang_envs.files import only_process
 from reference_agent import processes
 from reference_agent.curriculum import Stage
@@ -31,7 +32,7 @@ from reference_agent.paper.experiments import (
     protocol_of,
     why_not,
 )
-from reference_agent.paper.reproduce import reproduce, take_gpu
+from reference_agent.paper.reproduce import make_cell, reproduce, take_gpu
 from reference_agent.paper.tables import draw_curves, write_results
 from reference_agent.run.agent import trained_agent
 from reference_agent.run.command import app
@@ -243,6 +244,22 @@ def test_one_model_plays_both(out: Path) -> None:
 
 class CrashedError(Exception):
     pass
+
+
+def test_a_protocol_is_played_on_where_it_was_stopped(tmp_path: Path) -> None:
+    cell = next(each for each in make_plan(TARGETS["figure3"], SMOKE, tmp_path).cells if each.method == "random")
+
+    def crash(stage: str, step: int, *_: object) -> None:
+        if stage == "playing" and step >= 20:
+            raise CrashedError
+
+    with pytest.raises(CrashedError):
+        make_cell(cell, tmp_path, crash)
+    assert not (cell.evaluation / "run.json").exists()
+    played: list[int] = []
+    make_cell(cell, tmp_path, lambda _, step, *rest: played.append(step))
+    assert (min(played), max(played)) == (20, 100), "what was played stays"
+    assert len(read_run(cell.evaluation)[1]) == 100
 
 
 @pytest.mark.slow

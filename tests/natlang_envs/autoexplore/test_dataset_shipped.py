@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -151,7 +152,7 @@ def test_the_environment_asks_in_the_natural_wording_unless_told_otherwise(coffe
 
 
 def test_the_fresh_reading_is_of_a_hundred_test_questions() -> None:
-    ids = [json.loads(line)["id"] for line in fresh_reading_file().read_text().splitlines()]
+    ids = [json.loads(line)["id"] for line in gzip.decompress(fresh_reading_file().read_bytes()).splitlines()]
     assert len(ids) == len(set(ids)) == 100
     found, further = completeness({label.id: label for label in SHIPPED["test"]}, fresh_reading_file())
     assert (found.successes, found.trials) == (100, 100)
