@@ -124,9 +124,13 @@ _PAPER: dict[str, list[int | str]] = _DATA["paper"]
 PAPER_ONLY = tuple(name for name in _PAPER if name not in METHODS)
 
 
+# The paper's row of Reflect-RL, and of SFT, beside those of a pretrained model, and of a player who remembers.
+_PAPERS_ROWS = {False: {"one-step": "faithful"}, True: {"best": "faithful", "sft-only": "sft-faithful"}}
+
+
 def paper(task: str, method: str) -> int | None:
     """Return the paper's success rate in per cent; None where it gives none."""
-    row = "faithful" if method == "one-step" else method  # a pretrained model's Reflect-RL
+    row = _PAPERS_ROWS[TASKS[task].recall].get(method, method)
     said = dict(zip(TASKS, _PAPER.get(row, ()), strict=False)).get(TASKS[task].paper or task)
     return said if isinstance(said, int) else None
 
