@@ -207,6 +207,9 @@ def recall_training(method: str, preset: Preset, settings: Sequence[str]) -> Rec
         given[name] = setting_value(value)
         kind = int if name == "questions" else type(RecallTraining._field_defaults[name])
         require_type(given[name], kind, f"no {name} of recall: give {kind.__name__}")
+    for name in ("judge", "precision"):
+        if name in given and not given.get("model", default.model):
+            raise UsageError(f"recall.{name} is a model's: add --set recall.model=smollm2, or leave it out")
     require_choice("recall.judge", given.get("judge", default.judge), JUDGES)
     require_choice("recall.precision", given.get("precision", default.precision), PRECISIONS)
     return default._replace(**given)._replace(**_DATA["recall"][method])

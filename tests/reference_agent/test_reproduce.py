@@ -352,12 +352,14 @@ def test_known_repositories_have_the_methods_of_a_player_who_remembers(tmp_path:
     for task, setting, message in (
         (tasks[0], "recall.batches=4", "unknown setting of recall 'batches': choose one of batch"),
         (tasks[0], "recall.batch=few", "'few' is no batch of recall: give int"),
-        (tasks[0], "recall.precision=fp64", "unknown recall.precision 'fp64': choose one of fp32, bf16, auto"),
+        (tasks[0], "recall.precision=fp32", "recall.precision is a model's: add --set recall.model=smollm2"),
         (tasks[0], "rl.batch=4", "'rl.batch=4' would change nothing"),
         ("taxi-pickup", "recall.batch=4", "'recall.batch=4' would change nothing"),
     ):
         with pytest.raises(UsageError, match=message):
             make_plan(TARGETS["table2"], SMOKE, tmp_path, [task], [setting])
+    with pytest.raises(UsageError, match=r"unknown recall\.precision 'fp64': choose one of fp32, bf16, auto"):
+        make_plan(TARGETS["table2"], PRESETS["smollm2"], tmp_path, tasks, ["recall.precision=fp64"])
     with pytest.raises(UsageError, match="gain has no method of a player who remembers"):
         make_plan(TARGETS["gain"], SMOKE, tmp_path, tasks)
 
