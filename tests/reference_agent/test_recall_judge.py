@@ -123,12 +123,12 @@ def test_a_player_with_a_judge_plays_as_in_the_games_that_it_learned_from(
     assert f"--agent recall:{tmp_path / 'plan.json'}" in plan.output.replace("\n", "")
     assert load(f"{tmp_path / 'plan.json'}@{name}").policy is None
     about = json.loads((run / ABOUT).read_text())
-    for said, (given, precision) in enumerate((({"model": name}, "bf16"), (about, settled_precision("auto", "cpu")))):
+    for number, (given, precision) in enumerate((({"model": name}, "bf16"), (about, settled_precision("auto", "cpu")))):
         (run / ABOUT).write_text(json.dumps(given))
-        publish(run / JUDGE, tmp_path / f"{said}.json")
-        monkeypatch.setenv("NATLANG_LIFTS", str(tmp_path / f"{said}.jsonl"))
-        load(f"{tmp_path / str(said)}.json@{name}").scale.prepare([ShownPart("Why so?", "a.md", 1, "Because.")])
-        assert json.loads((tmp_path / f"{said}.jsonl").read_text())["model"] == f"{name} {precision}"
+        publish(run / JUDGE, tmp_path / f"{number}.json")
+        monkeypatch.setenv("NATLANG_LIFTS", str(tmp_path / f"{number}.jsonl"))
+        load(f"{tmp_path / str(number)}.json@{name}").scale.prepare([ShownPart("Why so?", "a.md", 1, "Because.")])
+        assert json.loads((tmp_path / f"{number}.jsonl").read_text())["model"] == f"{name} {precision}"
     (run / JUDGE).write_bytes(b"")
     with pytest.raises(UsageError, match="holds no weights of a judge"):
         load(f"{run}@{name}")

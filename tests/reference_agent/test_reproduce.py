@@ -147,6 +147,7 @@ def test_a_preset_leaves_out_what_a_row_leaves_out() -> None:
 
 def test_the_papers_numbers() -> None:
     assert [paper(task, "faithful") for task in OF_CONFIGS] == [36, 17, 58, 29, 74, *[None] * (len(OF_CONFIGS) - 5)]
+    assert [paper(task, "faithful") for task in OF_RECALL] == [36, 17, None]
     assert [paper(task, "best") for task in OF_RECALL] == [36, 17, None]
     assert [paper(task, "sft-only") for task in OF_RECALL] == [4, 9, None]
     assert [paper(task, "no-curriculum") for task in OF_RECALL] == [None] * 3
